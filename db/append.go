@@ -10,6 +10,7 @@ import (
 
 	"agent/db/blob"
 	"agent/db/dbsqlc"
+	"agent/db/keep"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
 	"agent/recovery"
@@ -37,15 +38,16 @@ type ThreadRef struct {
 
 // AppendOptions is what is written in the same transaction as the facts.
 type AppendOptions struct {
+	Kept    []keep.Row      // contents that the facts name; from Contents.Stage
 	Consume []int64         // messages of the run's inbox that the facts take up
 	State   *recovery.State // the journal's fold with the facts applied; the rows beside the journal follow it
 	Status  recovery.Status // where the run stands after them, for a caller without a fold; empty: from the facts
 }
 
 // Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when
-// asked, its thread, in one transaction. A thread whose latest run has not ended gives
-// *ThreadBusyError, a start key that a run has *StartKeyError, an id that exists ErrIDTaken. Like
-// Append it fills in events.
+// asked, its thread, in one transaction. A thread of a child has the key of the root's thread. A
+// thread whose latest run has not ended gives *ThreadBusyError, a start key that a run has
+// *StartKeyError, an id that exists ErrIDTaken. Like Append it fills in events.
 func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
 	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
@@ -136,10 +138,14 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	if ref.Folder == "" {
 		ref.Folder = c.Folder
 	}
-	if err := s.openThread(t, ref, facts[0].row.Time); err != nil {
+	if err := s.openThread(t, ref, c.FamilyThread(), facts[0].row.Time); err != nil {
 		return Head{}, err
 	}
-	no, err := t.q.CreateRun(ctx, runParams(c, facts[0].row.Time))
+	row, err := runParams(ctx, t.q, c, facts[0].row.Time)
+	if err != nil {
+		return Head{}, err
+	}
+	no, err := t.q.CreateRun(ctx, row)
 	if err != nil {
 		return Head{}, err
 	}
@@ -151,11 +157,12 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	return s.appendFacts(t, h, b, AppendOptions{})
 }
 
-// openThread creates the thread, or refuses one in which a run has not ended.
-func (s *Store) openThread(t *tx, ref ThreadRef, now int64) error {
+// openThread creates the thread, or refuses one in which a run has not ended. The calls of a new
+// one are recognised with the key of the thread keyOf.
+func (s *Store) openThread(t *tx, ref ThreadRef, keyOf string, now int64) error {
 	ctx := context.Background()
 	if ref.New {
-		return t.q.CreateThread(ctx, ref.ID, ref.ID, ref.Folder, now)
+		return t.q.CreateThread(ctx, ref.ID, keyOf, ref.Folder, now)
 	}
 	r, err := t.q.UnfinishedOfThread(ctx, ref.ID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -261,7 +268,7 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 	if n == 0 {
 		return h, ErrLostRace
 	}
-	if err := addBlobs(t, b.blobs); err != nil {
+	if err := addBodies(t, b.blobs, o.Kept); err != nil {
 		return h, err
 	}
 	for i := range facts {
@@ -282,7 +289,7 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 			return h, err
 		}
 	}
-	if p.claimed {
+	if p.doubted {
 		if err := looked(t, h, o.State); err != nil {
 			return h, err
 		}
@@ -367,11 +374,27 @@ func (s *Store) setCause(ctx context.Context, h Head, cause journal.Cause, detai
 	})
 }
 
-// runParams are the columns of a run's row that its first fact gives.
-func runParams(c journal.RunCreated, now int64) dbsqlc.CreateRunParams {
-	return dbsqlc.CreateRunParams{
+// runParams are the columns of a run's row that its first fact gives. q reads the runs above it.
+func runParams(ctx context.Context, q *dbsqlc.Queries, c journal.RunCreated, now int64) (dbsqlc.CreateRunParams, error) {
+	p := dbsqlc.CreateRunParams{
 		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: FirstWords(c.Prompt, wordsLimit),
 		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
-		StartKey: c.StartKey, StartDigest: c.StartDigest, CreatedAt: now,
+		StartKey: c.StartKey, StartDigest: c.StartDigest, RootThread: c.RootThread, Role: c.Role, CreatedAt: now,
 	}
+	var err error
+	if c.Parent != "" {
+		p.ParentNo, err = numberOfRun(ctx, q, c.Parent)
+	}
+	if c.Root != "" && err == nil {
+		p.RootNo, err = numberOfRun(ctx, q, c.Root)
+	}
+	return p, err
+}
+
+func numberOfRun(ctx context.Context, q *dbsqlc.Queries, id string) (int64, error) {
+	r, err := q.GetRun(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, &UnknownIDError{Kind: 'r', Text: id}
+	}
+	return r.No, err
 }

@@ -8,10 +8,16 @@ import (
 
 	"agent/db/blob"
 	"agent/db/dbsqlc"
+	"agent/db/keep"
 )
 
 // Bodies are what the facts' rows have no room for.
 func (s *core) Bodies() blob.Files { return blob.Files{File: s.file} }
+
+// Contents are what is kept byte for byte for whoever changed it: files of a workspace.
+func (s *core) Contents() (*keep.Contents, error) {
+	return keep.New(s.file, s.key, s.read)
+}
 
 // stage prepares what a batch of facts has outside of its rows.
 func (s *core) stage(facts []fact) ([]blob.Row, error) {
@@ -31,14 +37,12 @@ func (s *core) stage(facts []fact) ([]blob.Row, error) {
 	return rows, nil
 }
 
-// addBlobs inserts what is not there yet.
-func addBlobs(t *tx, rows []blob.Row) error {
-	for _, r := range rows {
-		if err := t.q.AddBlob(context.Background(), r.Hash, r.Size, r.Encoding, r.Data); err != nil {
-			return fmt.Errorf("store a body of %d bytes: %w", r.Size, err)
-		}
+// addBodies inserts what is outside of the rows of facts, as far as it is not there yet.
+func addBodies(t *tx, rows []blob.Row, kept []keep.Row) error {
+	if err := blob.Add(context.Background(), t.q, rows); err != nil {
+		return err
 	}
-	return nil
+	return keep.Add(context.Background(), t.q, kept)
 }
 
 // named reads a body by the name that a result carries.

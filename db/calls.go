@@ -55,7 +55,7 @@ func (s Queries) Calls(ctx context.Context, run string) ([]CallRow, error) {
 func (s Queries) Call(ctx context.Context, id string) (CallRow, error) {
 	var out CallRow
 	err := s.read(ctx, "read call "+id, func(q *dbsqlc.Queries) error {
-		rows, err := q.CallsBetween(ctx, id, id+"\x00", candidates)
+		rows, err := q.CallsBetween(ctx, id, id+"\x00", MaxNamed)
 		if err == nil {
 			out, err = s.onlyCall(ctx, q, id, rows)
 		}
@@ -89,7 +89,7 @@ func (s Queries) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, row
 		return CallRow{}, &UnknownIDError{Kind: 'c', Text: id}
 	case 1:
 	default:
-		return CallRow{}, &AmbiguousError{Text: id, Candidates: describeAll(rows, describeCall)}
+		return CallRow{}, &AmbiguousError{Text: id, Candidates: DescribeAll(rows, DescribeCall)}
 	}
 	list, err := s.callRows(ctx, q, rows)
 	if err != nil {
@@ -98,14 +98,37 @@ func (s Queries) onlyCall(ctx context.Context, q *dbsqlc.Queries, id string, row
 	return list[0], nil
 }
 
+// MaxNamed is how many of what fits an id an error names.
+const MaxNamed = 10
+
+// DescribeAll is what an error names.
+func DescribeAll[T any](rows []T, f func(T) string) []string {
+	out := make([]string, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, f(r))
+	}
+	return out
+}
+
+// DescribeCall is a call as an error names it.
+func DescribeCall(c dbsqlc.CallRow) string {
+	word := c.Outcome
+	if word == "" {
+		word = c.Phase
+	}
+	place := journal.Place{Turn: int(c.Turn), Index: int(c.Idx)}
+	return fmt.Sprintf("%s, %s, call %s of run %s", c.Tool, word, place, c.Run)
+}
+
 // Unknown says whether the call's outcome is unknown and nothing settled it since.
 func (c *CallRow) Unknown() bool {
 	return c.Outcome == journal.OutcomeUnknown && !c.Resolved.Settles()
 }
 
-// Doubts lists the calls of a thread that the twin guard compares with, except those of one run:
-// the outcome is unknown, or was until a person said that they happened. Their arguments have their
-// true values; of a secret that cannot be restored the placeholder stays.
+// Doubts lists the calls that the twin guard compares with: those of the runs of a thread and of
+// all runs below them, except those of one run. The thread is that of the run at the top. The
+// outcome of such a call is unknown, or was until a person said that it happened. Their arguments
+// have their true values; of a secret that cannot be restored the placeholder stays.
 func (s Queries) Doubts(ctx context.Context, thread, exceptRun string) ([]journal.Unknown, error) {
 	var out []journal.Unknown
 	err := s.read(ctx, "look for unknown outcomes in thread "+thread, func(q *dbsqlc.Queries) error {
@@ -218,7 +241,7 @@ func (s Queries) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.
 	var answer journal.ModelAnswered
 	var answerID int64
 	for _, r := range rows {
-		c := callRow(r)
+		c := BriefCall(r)
 		if id := FactID(r.RunNo, r.ProposedSeq); id != answerID {
 			b, err := s.bodyAt(ctx, q, r.Run, r.RunNo, r.ProposedSeq)
 			if err != nil {
@@ -251,7 +274,8 @@ func (s Queries) callRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.
 	return out, nil
 }
 
-func callRow(r dbsqlc.CallRow) CallRow {
+// BriefCall is a row of the view call_rows, without what the facts of the call say.
+func BriefCall(r dbsqlc.CallRow) CallRow {
 	c := CallRow{
 		Run: r.Run, Thread: r.Thread, Place: journal.Place{Turn: int(r.Turn), Index: int(r.Idx), Attempt: int(r.Attempt)},
 		ID: r.ID, Tool: r.Tool, Effect: journal.Effect(r.Effect),

@@ -7,92 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"agent/db/vault"
 	"agent/recovery/journal"
 )
-
-// What is newest was made last, wherever the clock stood then.
-func TestFindLastByAClockThatWasSet(t *testing.T) {
-	now := time.Date(2036, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := openStore(t, stateDir(t), func(o *Options) { o.Now = func() time.Time { return now } })
-	for _, run := range []string{"r-7k2m9qx4", "r-abcdefgh"} {
-		a, _ := turnFacts(1, "c-"+run[2:6]+"call", "")
-		ask(t, s, appendAll(t, s, startRun(t, s, run), a, AppendOptions{}), "p-"+run[2:])
-		now = now.AddDate(-10, 0, 0)
-	}
-	for kind, want := range map[byte]string{'r': "r-abcdefgh", 't': "t-abcdefgh", 'c': "c-abcdcall", 'p': "p-abcdefgh"} {
-		if id, err := s.Find(context.Background(), kind, "last"); err != nil || id != want {
-			t.Errorf("the last %c is %s and not %s (%v)", kind, id, want, err)
-		}
-	}
-}
-
-// Behaviour 10: a whole id, the beginning of one with or without its type, and "last"; what fits
-// nothing or several lists candidates.
-func TestFind(t *testing.T) {
-	ctx := context.Background()
-	s := openStore(t, stateDir(t))
-	for _, run := range []string{"r-7k2m9qx4", "r-7k9999zz", "r-abcdefgh"} {
-		h := startRun(t, s, run)
-		a, _ := turnFacts(1, "c-"+run[2:6]+"call", "")
-		h = appendAll(t, s, h, a, AppendOptions{})
-		if run == "r-abcdefgh" {
-			appendAll(t, s, h, events(journal.RequestOpened{Request: journal.Request{ID: "p-question", Question: journal.Question{Kind: journal.RequestAskUser}}}), AppendOptions{})
-		}
-	}
-	for _, c := range []struct {
-		kind       byte
-		text, want string
-	}{
-		{'r', "r-7k2m9qx4", "r-7k2m9qx4"}, {'r', "7k2", "r-7k2m9qx4"}, {'r', "r-a", "r-abcdefgh"}, {'r', "last", "r-abcdefgh"},
-		{'r', "R-7K2", "r-7k2m9qx4"}, {0, "r-7k2", "r-7k2m9qx4"}, {0, "last", "r-abcdefgh"}, {'p', "last", "p-question"},
-		{0, "quest", "p-question"}, {'c', "c-7k2", "c-7k2mcall"}, {'c', "abcd", "c-abcdcall"}, {'t', "7k9", "t-7k9999zz"}, {'c', "last", "c-abcdcall"},
-	} {
-		if id, err := s.Find(ctx, c.kind, c.text); err != nil || id != c.want {
-			t.Errorf("%c %s is %s and not %s (%v)", c.kind, c.text, id, c.want, err)
-		}
-	}
-	var several *AmbiguousError
-	_, err := s.Find(ctx, 'r', "7k")
-	if !errors.As(err, &several) || len(several.Candidates) != 2 || !strings.Contains(several.Candidates[0], "do the work of r-7k2m9qx4") {
-		t.Errorf("%v", err)
-	}
-	if _, err = s.Find(ctx, 0, "abcd"); !errors.As(err, &several) || len(several.Candidates) != 3 { // run, call, thread
-		t.Errorf("%v", err)
-	}
-	var unknown *UnknownIDError
-	if _, err = s.Find(ctx, 'r', "r-7k3m"); !errors.As(err, &unknown) || len(unknown.Near) == 0 || !strings.HasPrefix(unknown.Near[0], "r-7k2m9qx4") {
-		t.Errorf("%v", err)
-	}
-	for _, text := range []string{"", "p-7k2", "zzzz", "%", "'", "r-7k2m9qx4x"} {
-		if id, err := s.Find(ctx, 'r', text); !errors.As(err, &unknown) {
-			t.Errorf("%q is %s (%v)", text, id, err)
-		}
-	}
-	for text, want := range map[string]string{
-		"t-7k2": "t-7k2 is a thread; name a run:\n  r-7k2m9qx4  running,",
-		"C-7K2": "c-7k2 is a call; name a run:\n  c-7k2mcall  ",
-		"p-q":   "p-q is a pending request; name a run:\n  p-question  open, ask_user of run r-abcdefgh",
-	} {
-		if _, err := s.Find(ctx, 'r', text); !errors.As(err, &unknown) || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", text, err, want)
-		}
-	}
-	if _, err := s.Find(ctx, 't', "r-abc"); err == nil || err.Error() != "r-abc is a run; name a thread:\n  t-abcdefgh  of run r-abcdefgh" {
-		t.Errorf("%v", err)
-	}
-	if _, err := s.Find(ctx, 'r', "r-"); !errors.As(err, &several) || len(several.Candidates) != 3 {
-		t.Errorf("%v", err)
-	}
-	if _, err := s.Find(ctx, 'p', "p-7k2"); err == nil || err.Error() != "no pending request is called \"p-7k2\"; there is:\n  p-question  open, ask_user of run r-abcdefgh" {
-		t.Errorf("%v", err)
-	}
-	if _, err := s.Run(ctx, "r-7k"); !errors.As(err, &unknown) {
-		t.Errorf("%v", err)
-	}
-}
 
 // Two runs may make the same call id: it is then told apart by its run and never taken for the
 // other.
@@ -106,9 +24,6 @@ func TestSameCallIDInTwoRuns(t *testing.T) {
 	}
 	var several *AmbiguousError
 	if _, err := s.Call(ctx, "c-samesame"); !errors.As(err, &several) || len(several.Candidates) != 2 {
-		t.Errorf("%v", err)
-	}
-	if _, err := s.Find(ctx, 'c', "same"); !errors.As(err, &several) {
 		t.Errorf("%v", err)
 	}
 	for _, run := range []string{"r-twinone1", "r-twintwo2"} {

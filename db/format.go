@@ -8,6 +8,7 @@ import (
 
 	"agent/db/blob"
 	"agent/db/dbsqlc"
+	"agent/db/keep"
 	marks "agent/db/mark"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
@@ -20,12 +21,12 @@ import (
 var migrations embed.FS
 
 // knownSchema is the number of the last migration; a test compares it with the files.
-const knownSchema = 2
+const knownSchema = 3
 
 // layouts are the layouts of the formats from 1 to knownSchema, each the digest of all migrations
 // up to it. A database whose layout is another one was made by a build that was never released,
 // when a migration had another text.
-func layouts() []int { return []int{0xdd318, 0x255550} }
+func layouts() []int { return []int{0xdd318, 0x255550, 0x9e354} }
 
 // trialLayouts are those of formats that builds made which were never released, where their numbers
 // are given to other formats now.
@@ -39,7 +40,7 @@ func format() sqlitefile.Format {
 	return sqlitefile.Format{
 		Name: FileName, ApplicationID: applicationID, Migrations: migrations, Layouts: layouts(), TrialLayouts: trialLayouts(),
 		Probe:  "SELECT EXISTS (SELECT 1 FROM runs)",
-		Beside: []string{vault.KeyName, marks.Folder, blob.Folder, "locks", "calls", "live", "log", "left", ".key-*", "token", "serve.*", ".serve-*"},
+		Beside: []string{vault.KeyName, marks.Folder, blob.Folder, keep.Folder, "locks", "calls", "live", "log", "left", ".key-*", "token", "serve.*", ".serve-*"},
 	}
 }
 

@@ -31,6 +31,12 @@ var kindNames = [...]journal.Kind{
 	20: journal.KindModelFailed,
 	21: journal.KindCompacted,
 	22: journal.KindMessageAdded,
+	23: journal.KindPhaseStarted,
+	24: journal.KindPhaseEnded,
+	25: journal.KindArtifactsChecked,
+	26: journal.KindArtifactRestored,
+	27: journal.KindPhaseRewound,
+	28: journal.KindRunParked,
 	32: journal.KindRunRestored,
 }
 

@@ -327,7 +327,7 @@ func TestLongJournalGivesBackWhatWasWritten(t *testing.T) {
 		t.Fatalf("%d facts came, want %d", len(all), last-3)
 	}
 	for i, e := range all {
-		if seq := int64(i + 4); e.Seq != seq || e.Turn != 1 || e.Body != (journal.RunNoted{Text: note(seq)}) {
+		if seq := int64(i + 4); e.Seq != seq || e.Turn != 1 || !reflect.DeepEqual(e.Body, journal.RunNoted{Text: note(seq)}) {
 			t.Fatalf("fact %d is %+v", seq, e)
 		}
 	}

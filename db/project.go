@@ -21,7 +21,7 @@ type projection struct {
 	unknown    int64
 	keepClaims int64 // 0 when something was brought forward
 	claims     int64 // claims after that
-	claimed    bool  // there is a claim among the facts
+	doubted    bool  // a fact may have made a call a started one again without being about it
 	status     recovery.Status
 }
 
@@ -70,7 +70,10 @@ func readBatch(h Head, facts []fact, o AppendOptions) (projection, error) {
 			if b.Epoch != p.epoch+1 {
 				return p, rowsError{fmt.Errorf("claim with epoch %d after %d", b.Epoch, p.epoch)}
 			}
-			p.epoch, p.claimed = b.Epoch, true
+			p.epoch, p.doubted = b.Epoch, true
+			if b.MovedOn {
+				p.progress()
+			}
 			p.claims++
 		case journal.ModelAnswered:
 			p.turns++
@@ -84,7 +87,10 @@ func readBatch(h Head, facts []fact, o AppendOptions) (projection, error) {
 			}
 			p.progress()
 		case journal.RequestAnswered:
+			p.doubted = true
 			p.progress()
+		case journal.RequestClosed:
+			p.doubted = true
 		case journal.CallJudged:
 			if b.Verdict == journal.VerdictAttach {
 				p.progress()
@@ -188,8 +194,8 @@ func setPhase(t *tx, h Head, p journal.Place, phase journal.Phase) error {
 	return changedOne(p)(t.q.SetCallPhase(context.Background(), string(phase), h.No, int64(p.Turn), int64(p.Index)))
 }
 
-// looked brings the calls of the last turn to what the fold says after a claim, which may change
-// how they stand without a fact about them.
+// looked brings the calls of the last turn to what the fold says after a claim, or after the end of
+// a question that was open over one: both may change how calls stand without a fact about them.
 func looked(t *tx, h Head, s *recovery.State) error {
 	if s == nil || len(s.Turns) == 0 {
 		return nil

@@ -139,12 +139,16 @@ func (r *Replay) create(ctx context.Context, c journal.RunCreated, now int64) er
 			}
 			r.Unproved[c.Thread] = !known
 		}
-		err = r.q.CreateThread(ctx, c.Thread, c.Thread, folder, created)
+		err = r.q.CreateThread(ctx, c.Thread, c.FamilyThread(), folder, created)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = r.q.CreateRun(ctx, runParams(c, now))
+	row, err := runParams(ctx, dbsqlc.New(r.Store.file.Readers()), c, now)
+	if err != nil {
+		return err
+	}
+	_, err = r.q.CreateRun(ctx, row)
 	return err
 }
 

@@ -19,7 +19,7 @@ const NewestShown = 20
 
 // RunRow is a run and where it stands.
 //
-// Over budget: at most 31 fields: one row of the table runs, column by column
+// Over budget: at most 36 fields: one row of the table runs, column by column
 type RunRow struct {
 	No         int64
 	ID         string
@@ -51,6 +51,11 @@ type RunRow struct {
 	Ended      time.Time // zero: not yet
 	Open       *CallPlace
 	Pending    *PendingRow // its open request
+	Parent     string      // the run above it, of a child; empty in a root, as are Root, RootThread and Role
+	Root       string      // the run at the top
+	RootThread string      // its thread
+	Role       string      // what it is there for
+	Progress   string      // where a flow stands
 	Undecided  []CallRow   // calls whose outcome is unknown and on which nobody has decided, without what their facts say
 }
 
@@ -70,7 +75,8 @@ type Filter struct {
 	All         bool
 	Thread      string
 	Folder      string
-	Limit       int // 0: the 20 newest in a plain list, no limit otherwise
+	Children    bool // of all: also the runs below others
+	Limit       int  // 0: the 20 newest in a plain list, no limit otherwise
 
 	Before int64  // lists a page of runs with lower numbers; Folder, Status and Text say which
 	Status string // of a page
@@ -80,7 +86,8 @@ type Filter struct {
 // Queries lists runs, threads and calls, and finds them.
 type Queries struct{ Journal }
 
-// Runs lists runs from the newest to the oldest.
+// Runs lists roots from the newest to the oldest, and of a thread all that ran in it. Runs below
+// others are in package family.
 func (s Queries) Runs(ctx context.Context, f Filter) ([]RunRow, error) {
 	var out []RunRow
 	if f.Folder != "" {
@@ -113,6 +120,8 @@ func selectRuns(ctx context.Context, q *dbsqlc.Queries, f Filter) ([]dbsqlc.Run,
 		return q.RunsOfFolder(ctx, f.Folder, limit) // as it is stored
 	case f.Interrupted || f.Waiting:
 		return withStatus(ctx, q, f.Interrupted, f.Waiting, limit)
+	case f.All && f.Children:
+		return q.AllRuns(ctx)
 	case f.All:
 		return q.NewestRuns(ctx, limit)
 	}
@@ -252,10 +261,12 @@ func (s Queries) ThreadRuns(ctx context.Context, thread string) ([]RunRow, error
 // runRows completes rows with the open calls and requests of the runs that have not ended, and with
 // the calls that wait for a person's decision.
 func (s Queries) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
-	out := make([]RunRow, 0, len(rows))
+	out, err := above(ctx, q, rows)
+	if err != nil {
+		return nil, err
+	}
 	var open, doubtful []int64
 	for _, r := range rows {
-		out = append(out, runRow(r))
 		if r.Unknown > 0 {
 			doubtful = append(doubtful, r.No)
 		}
@@ -286,6 +297,42 @@ func (s Queries) runRows(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.R
 	return out, nil
 }
 
+// above makes rows of runs, with the ids of the runs above them.
+func above(ctx context.Context, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
+	out := make([]RunRow, 0, len(rows))
+	ids, numbers := map[int64]string{}, []int64(nil)
+	for _, r := range rows {
+		if r.RootNo > 0 {
+			numbers = append(numbers, r.ParentNo, r.RootNo)
+		}
+	}
+	if len(numbers) > 0 {
+		slices.Sort(numbers)
+		list, err := marshalNumbers(slices.Compact(numbers))
+		if err != nil {
+			return nil, err
+		}
+		found, err := q.RunIDs(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			ids[f.No] = f.ID
+		}
+	}
+	for _, r := range rows {
+		row := runRow(r)
+		row.Parent, row.Root = ids[r.ParentNo], ids[r.RootNo]
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// Rows completes rows of the table runs that a room beside this one has selected.
+func Rows(ctx context.Context, s *Store, q *dbsqlc.Queries, rows []dbsqlc.Run) ([]RunRow, error) {
+	return s.runRows(ctx, q, rows)
+}
+
 func addUndecided(ctx context.Context, q *dbsqlc.Queries, out []RunRow, doubtful []int64) error {
 	if len(doubtful) == 0 {
 		return nil
@@ -304,7 +351,7 @@ func addUndecided(ctx context.Context, q *dbsqlc.Queries, out []RunRow, doubtful
 	}
 	for _, c := range calls {
 		r := &out[at[c.RunNo]]
-		r.Undecided = append(r.Undecided, callRow(c))
+		r.Undecided = append(r.Undecided, BriefCall(c))
 	}
 	return nil
 }
@@ -333,6 +380,7 @@ func runRow(r dbsqlc.Run) RunRow {
 		StopReason: r.StopReason, Epoch: r.Epoch, LastSeq: r.LastSeq, Turns: int(r.Turns), MaxTurns: int(r.MaxTurns),
 		Calls: int(r.Calls), Unknown: int(r.Unknown), Fruitless: int(max(0, r.Claims-1)),
 		PID: int(r.Pid), Boot: r.Boot, OwnerHost: r.Host, Detached: r.Detached == 1, Version: r.Version, ToolsHash: r.Tools,
+		RootThread: r.RootThread, Role: r.Role, Progress: r.Progress,
 		Created: timeOf(r.CreatedAt), Updated: timeOf(r.UpdatedAt), Ended: timeOrZero(r.EndedAt),
 	}
 }

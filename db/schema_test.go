@@ -118,7 +118,7 @@ func TestKindsHaveNumbers(t *testing.T) {
 	for n, k := range []string{1: "run.created", 2: "run.claimed", 3: "run.interrupted", 4: "run.noted", 5: "run.stopping", 6: "run.completed",
 		7: "run.failed", 8: "run.cancelled", 9: "model.requested", 10: "model.answered", 11: "call.judged", 12: "call.started",
 		13: "call.settled", 14: "call.resolved", 15: "approval.voided", 16: "request.opened", 17: "request.answered", 18: "request.closed",
-		19: "turn.settled", 22: "message.added", 32: "run.restored"} {
+		19: "turn.settled", 22: "message.added", 28: "run.parked", 32: "run.restored"} {
 		if k != "" && string(kindNames[n]) != k {
 			t.Errorf("number %d was %s and is %s", n, k, kindNames[n])
 		}
@@ -142,7 +142,7 @@ func TestMigrationsAreCounted(t *testing.T) {
 				m.Name, got, layouts()[i])
 		}
 		for _, gone := range regexp.MustCompile(`DROP \w+ (\w+)`).FindAllStringSubmatch(m.Up, -1) {
-			made := regexp.MustCompile(`(CREATE (TABLE|VIEW)|RENAME TO) ` + gone[1] + `\b`)
+			made := regexp.MustCompile(`(CREATE (TABLE|VIEW|(UNIQUE )?INDEX)|RENAME TO) ` + gone[1] + `\b`)
 			if behind := strings.SplitN(m.Up, gone[0], 2)[1]; !made.MatchString(behind) {
 				t.Errorf("%s drops %s on the way up and does not make it again", m.Name, gone[1])
 			}
@@ -237,7 +237,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"newestRuns", "runsWithStatus", "runsToLookAt", "runsBetween", "runsOfThread", "runsOfFolder", "unfinishedOfThread", "getHead",
 		"openRequests", "openRequestsOfRuns", "openCallsOfRuns", "undecidedCallsOfRuns", "doubtsOfThread", "cutCalls", "callsOfRun",
 		"startCall", "settleCalls", "settleOne", "advanceRun", "facts",
-		"unconsumedRequestOfRun", "requestsBetween", "messages", "checkpoints", "expireRequests",
+		"childrenOf", "runsBelow", "countChildren", "movedSince", "undecidedOfFamily", "doubtfulRuns", "lastClaim", "unconsumedRequestOfRun", "requestsBetween", "messages", "checkpoints", "expireRequests",
 	} {
 		text, ok := queries[name]
 		if !ok {

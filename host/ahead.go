@@ -26,7 +26,7 @@ type Ahead struct {
 // and whose start it does not have, and facts that the log names. Each was written after the commit
 // that it rests on. What is older than the last decision of a person about that is left out.
 func (h *Host) Ahead(ctx context.Context) ([]Ahead, error) {
-	rows, err := h.Store.Runs(ctx, db.Filter{All: true})
+	rows, err := h.Store.Runs(ctx, db.Filter{All: true, Children: true})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (h *Host) recorded(ctx context.Context, run string, p journal.Place) (int, 
 // folder knows. The runs that have not ended are returned: each is interrupted, and nothing that
 // acts starts in it without a yes. A run that a process drives refuses it.
 func (h *Host) RestoreHere(ctx context.Context, reason string) ([]string, error) {
-	rows, err := h.Store.Runs(ctx, db.Filter{All: true})
+	rows, err := h.Store.Runs(ctx, db.Filter{All: true, Children: true})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"agent/db"
@@ -24,6 +25,9 @@ type Taken struct {
 
 // ownerPatience is how long an answering process waits to see the owner take the answer.
 const ownerPatience = 5 * time.Second
+
+// lookAgain is how often it looks whether that owner let go meanwhile.
+const lookAgain = 200 * time.Millisecond
 
 // GoOn has a run go on that has its answer. An *owner.HeldError says that its owner lives; an
 // outcome without a run, that it goes on elsewhere.
@@ -59,6 +63,10 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 // or the owner, seen by its fact.
 func (h *Host) deliver(ctx context.Context, row db.PendingRow, on GoOn) (Taken, error) {
 	taken := Taken{Request: row}
+	root, err := rootOf(ctx, h, row.Run)
+	if err != nil {
+		return taken, err
+	}
 	wait, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
 	w, err := stream.NewWaker(h.Store.Files()...)
@@ -67,7 +75,7 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow, on GoOn) (Taken, 
 	}
 	defer w.Close()
 	for {
-		out, err := on(ctx, row.Run)
+		out, err := on(ctx, root)
 		var held *owner.HeldError
 		var done *drive.FinishedError
 		switch {
@@ -86,6 +94,7 @@ func (h *Host) deliver(ctx context.Context, row db.PendingRow, on GoOn) (Taken, 
 		}
 		select {
 		case <-w.C():
+		case <-time.After(lookAgain): // an owner that parks its run lets go after its last fact
 		case <-wait.Done():
 			taken.Owner = held.Holder.String()
 			return taken, nil
@@ -112,6 +121,12 @@ func (h *Host) AskCancel(ctx context.Context, run string) (db.RunRow, error) {
 	return row, nil
 }
 
+// CancelKept says that somebody asked for a run's end, and whoever drives it next ends it.
+func (h *Host) CancelKept(ctx context.Context, run string) (bool, error) {
+	rows, err := h.Store.Inbox(ctx, run)
+	return slices.ContainsFunc(rows, func(r db.InboxRow) bool { return r.Kind == drive.InboxCancel }), err
+}
+
 // Cancel asks for a run's end and sees to it: through its owner, or in this process.
 func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 	row, err := h.AskCancel(ctx, run)
@@ -119,12 +134,16 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 		return drive.Outcome{}, err
 	}
 	if row.Status.Terminal() {
-		out, err := h.finished(ctx, run)
-		if errors.As(err, new(*db.CorruptError)) {
-			return unreadOutcome(row), nil
-		}
-		return out, err
+		return ended(ctx, h, row)
 	}
+	if row.Root != "" {
+		return cancelChild(ctx, h, row)
+	}
+	return h.end(ctx, run)
+}
+
+// end sees to the end of a run, which was asked for: its owner ends it, or this process.
+func (h *Host) end(ctx context.Context, run string) (drive.Outcome, error) {
 	w, err := stream.NewWaker(h.Store.Files()...)
 	if err != nil {
 		return drive.Outcome{}, err
@@ -151,6 +170,15 @@ func (h *Host) Cancel(ctx context.Context, run string) (drive.Outcome, error) {
 			return drive.Outcome{}, fmt.Errorf("cancel run %s: %w; %s has not ended it yet", run, ErrCancelKept, held.Holder)
 		}
 	}
+}
+
+// ended is the outcome of a run that has ended, also of one whose journal cannot be folded.
+func ended(ctx context.Context, h *Host, row db.RunRow) (drive.Outcome, error) {
+	out, err := h.finished(ctx, row.ID)
+	if errors.As(err, new(*db.CorruptError)) {
+		return unreadOutcome(row), nil
+	}
+	return out, err
 }
 
 func (h *Host) finished(ctx context.Context, run string) (drive.Outcome, error) {

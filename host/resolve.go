@@ -21,7 +21,7 @@ func (h *Host) Resolve(ctx context.Context, c db.CallRow, w journal.Word, on GoO
 			return Taken{}, err
 		}
 		asked = slices.DeleteFunc(open, func(p db.PendingRow) bool {
-			return p.Thread != c.Thread || p.Kind != journal.RequestTwin || p.Request.About != c.ID
+			return p.Kind != journal.RequestTwin || p.Request.About != c.ID
 		})
 	}
 	if err := h.RecordResolution(ctx, c, w); err != nil || len(asked) == 0 {

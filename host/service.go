@@ -25,6 +25,8 @@ type (
 	Plan = drive.Plan
 	// PlanStep is the decision about one call of the turn that was under way.
 	PlanStep = drive.PlanStep
+	// FlowPlan is how a flow stands where it is to go on.
+	FlowPlan = drive.FlowPlan
 	// PanicError is a panic of this program while it held the lock of a run.
 	PanicError = drive.PanicError
 	// RecordLostError says that the files of a run's record are no longer those of the state

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -29,6 +30,10 @@ type StartRequest struct {
 	Limits   journal.Limits
 	Expire   time.Duration
 	Setup    journal.Setup
+
+	Flow   json.RawMessage // definition of the flow that it is; nil for none. Source is its file then
+	Digest string          // SHA-256 of that file, hex
+	Task   string          // what the flow is to be carried out for
 
 	StartKey    string           // a request that comes again with it is the same run; "" for none
 	StartDigest string           // Asked.Digest of the request
@@ -60,7 +65,7 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (out drive.Outcome, 
 }
 
 func (h *Host) start(ctx context.Context, req StartRequest) (out drive.Outcome, err error) {
-	env, err := h.EnvFor(ctx, journal.RunCreated{Folder: req.Folder, Model: req.Model})
+	env, err := h.EnvFor(ctx, journal.RunCreated{Folder: req.Folder, Model: req.Model, FlowRun: journal.FlowRun{Flow: req.Flow}})
 	if err != nil {
 		return out, err
 	}
@@ -82,11 +87,13 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env drive.Env) (n d
 		return n, err
 	}
 	n.Created.Environ = env.Environ
-	if n.Model, err = env.Model(n.Created, env.Tools); err != nil {
-		return n, err
-	}
-	if err := h.plan(n.Model, n.Created, n.Earlier); err != nil {
-		return n, err
+	if n.Created.Flow == nil {
+		if n.Model, err = env.Model(n.Created, env.Tools); err != nil {
+			return n, err
+		}
+		if err := h.plan(n.Model, n.Created, n.Earlier); err != nil {
+			return n, err
+		}
 	}
 	if a, ok := n.Model.(model.Authored); ok {
 		n.Created.Authored = a.Authored()
@@ -110,9 +117,10 @@ func (h *Host) created(
 		Run: cmp.Or(req.Run, NewRunID()), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
-		StartKey: req.StartKey, StartDigest: req.StartDigest,
+		StartKey: req.StartKey, StartDigest: req.StartDigest, Digest: req.Digest,
+		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task},
 	}
-	if c.Source != "" {
+	if c.Source != "" && c.Digest == "" {
 		c.Digest = drive.Digest([]byte(req.Prompt))
 	}
 	if c.Thread == "" {

@@ -22,6 +22,7 @@ import (
 // that drives it, is no part of it.
 type Asked struct {
 	Prompt    string         `json:"prompt"` // of a file, its text
+	Task      string         `json:"task,omitempty"`
 	Input     string         `json:"input,omitempty"`
 	Folder    string         `json:"folder"`           // absolute
 	Thread    string         `json:"thread,omitempty"` // as it was named; AskedNewest for the newest one of the folder

@@ -17,11 +17,12 @@ import (
 )
 
 // cancelUnread ends a run whose own journal is damaged: nothing of it can be folded, and nothing of
-// it is started any more. Its commands are found by their folders.
+// it is started any more. Its commands are found by their folders, and the runs below it by their
+// rows.
 func (h *Host) cancelUnread(ctx context.Context, run string, bad *db.CorruptError) (drive.Outcome, error) {
 	reason := fmt.Sprintf("fact %d: %s", bad.Seq, bad.What)
 	err := drive.Holding(&h.Process, run, func(*ofd.File) error {
-		if err := h.endCommands(ctx, run); err != nil {
+		if err := errors.Join(cancelBelow(ctx, h, run), h.endCommands(ctx, run)); err != nil {
 			return err
 		}
 		head, err := h.Store.Head(ctx, run)

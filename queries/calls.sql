@@ -37,25 +37,28 @@ SELECT * FROM call_rows WHERE id = @id AND cut = 1 ORDER BY no;
 -- name: NewestCalls :many
 SELECT * FROM call_rows ORDER BY no DESC LIMIT @max_rows;
 
--- The calls of a thread that the twin guard compares with. Those of which a person said that they
--- happened are in no index: they are looked for among the calls of the thread's runs, at a claim,
--- which reads those runs anyway.
+-- The calls of a thread, and of the runs below the thread's, that the twin guard compares with.
+-- Those of which a person said that they happened are in no index: they are looked for among the
+-- calls of those runs, at a claim, which reads the runs anyway.
 -- name: DoubtsOfThread :many
 SELECT * FROM (
-    SELECT c.* FROM call_rows c
-    WHERE c.thread = @thread AND c.run <> @except_run AND c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
+    SELECT c.* FROM call_rows c CROSS JOIN runs r ON r.no = c.run_no
+    WHERE (r.thread = @thread OR (r.root_thread = @thread AND r.root_thread <> '')) AND c.run <> @except_run
+        AND c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
     UNION ALL
     SELECT c.* FROM runs r CROSS JOIN call_rows c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.thread = @thread AND r.id <> @except_run AND c.run_no = r.no AND c.outcome = 'unknown' AND c.resolved = 'happened'
+    WHERE (r.thread = @thread OR (r.root_thread = @thread AND r.root_thread <> '')) AND r.id <> @except_run
+        AND c.run_no = r.no AND c.outcome = 'unknown' AND c.resolved = 'happened'
 ) ORDER BY run_no, turn, idx;
 
--- How many calls with an unknown outcome the runs of a thread tell of, and how many are found
--- without the index of runs by thread: a damaged index must not hide one.
+-- How many calls with an unknown outcome the runs of a thread and those below tell of, and how many
+-- are found without the indexes of runs by thread: a damaged index must not hide one.
 -- name: CountUnknownOfThread :one
 SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
     SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
-    WHERE c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run' AND r.thread = @thread AND r.id <> @except_run) AS found
-FROM runs t WHERE t.thread = @thread AND t.id <> @except_run;
+    WHERE c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
+        AND (r.thread = @thread OR (r.root_thread = @thread AND r.root_thread <> '')) AND r.id <> @except_run) AS found
+FROM runs t WHERE (t.thread = @thread OR (t.root_thread = @thread AND t.root_thread <> '')) AND t.id <> @except_run;
 
 -- The first call without a result in the last turn of each of the runs.
 -- name: OpenCallsOfRuns :many

@@ -5,8 +5,10 @@ INSERT INTO threads (id, key_of, folder, created_at) VALUES (@id, @key_of, @fold
 SELECT * FROM threads WHERE id = @id;
 
 -- name: CreateRun :one
-INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest, created_at, updated_at)
-VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @start_key, @start_digest, @created_at, @created_at)
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest,
+    parent_no, root_no, root_thread, role, created_at, updated_at)
+VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @start_key, @start_digest,
+    @parent_no, @root_no, @root_thread, @role, @created_at, @created_at)
 RETURNING no;
 
 -- The fence of every write: it names what the caller last saw, and no row means that the race was
@@ -59,18 +61,25 @@ WHERE r.id = @id;
 -- name: UnfinishedOfThread :one
 SELECT * FROM runs WHERE thread = @thread AND ended_at IS NULL LIMIT 1;
 
+-- Roots, as are the lists by status and by folder: children are found from them.
 -- name: NewestRuns :many
-SELECT * FROM runs ORDER BY no DESC LIMIT @max_rows;
+SELECT * FROM runs INDEXED BY runs_roots WHERE root_no = 0 ORDER BY no DESC LIMIT @max_rows;
+
+-- name: AllRuns :many
+SELECT * FROM runs ORDER BY no DESC;
+
+-- name: CountRoots :one
+SELECT COUNT(*) FROM runs INDEXED BY runs_roots WHERE root_no = 0;
 
 -- name: RunsWithStatus :many
 SELECT * FROM runs INDEXED BY runs_unfinished
-WHERE status = @status AND ended_at IS NULL ORDER BY no DESC LIMIT @max_rows;
+WHERE status = @status AND ended_at IS NULL AND root_no = 0 ORDER BY no DESC LIMIT @max_rows;
+
+-- name: RunsOfFolder :many
+SELECT * FROM runs INDEXED BY runs_by_folder WHERE folder = @folder AND root_no = 0 ORDER BY no DESC LIMIT @max_rows;
 
 -- name: RunsOfThread :many
 SELECT * FROM runs WHERE thread = @thread ORDER BY no;
-
--- name: RunsOfFolder :many
-SELECT * FROM runs WHERE folder = @folder ORDER BY no DESC LIMIT @max_rows;
 
 -- name: RunsBetween :many
 SELECT * FROM runs WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
@@ -88,3 +97,6 @@ SELECT * FROM runs INDEXED BY runs_unfinished
 WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no;
+
+-- name: RunIDs :many
+SELECT no, id FROM runs WHERE no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)));

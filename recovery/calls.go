@@ -17,6 +17,7 @@ type Call struct {
 	StartedAt time.Time
 	Epoch     int64           // epoch under which the present attempt was started
 	Before    json.RawMessage // from call.started
+	Child     string          // likewise: the run that carries it out; "" for none
 	Judged    journal.Verdict // what recovery decided about the present attempt in the present epoch
 	Approved  string          // what the yes that was given is bound to
 	Denied    string          // why the call must not run: a person's no, an unanswered question
@@ -59,7 +60,9 @@ func (s *State) judged(b journal.CallJudged) error {
 			c.again = s.Epoch
 		}
 	case journal.VerdictAttach:
-		s.forward()
+		if c.Child == "" { // a run that stood still counts by what it records itself
+			s.forward()
+		}
 	}
 	return nil
 }
@@ -109,7 +112,7 @@ func (s *State) started(e journal.Event, b journal.CallStarted) error {
 	if err := s.mayStart(c, b.Binding); err != nil {
 		return fmt.Errorf("call %s: %w", c.Place, err)
 	}
-	c.Phase, c.Attempt, c.StartedAt, c.Before = journal.PhaseStarted, b.Attempt, e.Time, b.Before
+	c.Phase, c.Attempt, c.StartedAt, c.Before, c.Child = journal.PhaseStarted, b.Attempt, e.Time, b.Before, b.Child
 	c.Epoch, c.Judged, c.again = s.Epoch, "", 0
 	c.disk, c.boot = s.disk, s.boot
 	return nil
@@ -146,6 +149,7 @@ func (s *State) settled(b journal.CallSettled) error {
 	r := b.Result
 	r.Full = nil // the store keeps it; a fold does not need it
 	c.Phase, c.Result = journal.PhaseSettled, &r
+	s.Below.add(r.Child)
 	if c.Unknown() {
 		s.unknown = append(s.unknown, c)
 	}

@@ -68,8 +68,10 @@
 //	                              model.requested, model.answered, model.failed,
 //	                              context.compacted, call.judged, call.started, call.settled,
 //	                              call.resolved, approval.voided, request.answered,
-//	                              request.closed, turn.settled, message.added
-//	running     -> waiting     on run.claimed (a request stands), request.opened
+//	                              request.closed, turn.settled, message.added, phase.started,
+//	                              phase.ended, artifacts.checked, artifact.restored,
+//	                              phase.rewound
+//	running     -> waiting     on run.claimed (a request stands), request.opened, run.parked
 //	running     -> interrupted on run.interrupted, run.restored
 //	running     -> completed   on run.completed
 //	running     -> failed      on run.failed

@@ -26,6 +26,7 @@ type ProcessEvidence struct {
 	Trace   json.RawMessage // what its tool needs to look for it again when its files are gone
 	Why     string          // what was seen, in words
 	Output  *journal.Result // with ProcessLost: what it had printed until then (Content, Full, Size); nil when that is lost
+	Asked   []string        // with ProcessRunning: open requests to people, where nothing else is waited for
 	PutBack []string        // of a lost one: what it had planted for others to run, and what became of it
 }
 

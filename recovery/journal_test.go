@@ -83,6 +83,11 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusRunning || s.Epoch != 2 {
 		t.Errorf("the journal of a run in the background says %q, epoch %d", s.Status, s.Epoch)
 	}
+	s = readGolden(t, "testdata/journal-v1-child.jsonl", fields)
+	if c := s.Created; c.Parent != "r-9k2m9qx4" || c.Root != "r-7k2m9qx4" || c.FamilyThread() != "t-3f6h8abc" || c.Role != "delegate c-1a2b3c4d" || len(c.Only) != 2 || s.Fruitless != 0 ||
+		s.Below.Usage.Tokens() != 120 || len(s.Inherited) != 1 {
+		t.Errorf("the journal of a child says %+v", c)
+	}
 	s = readGolden(t, "testdata/journal-v1-start.jsonl", fields)
 	if s.Created.StartKey != "nightly 2026-11-23" || len(s.Created.StartDigest) != 64 {
 		t.Errorf("the journal of a run with a start key says %+v", s.Created)
@@ -98,6 +103,14 @@ func TestGoldenJournal(t *testing.T) {
 	s = readGolden(t, "testdata/journal-v1-asked.jsonl", fields)
 	if s.Created.By != "ada" || s.Open == nil || s.Open.CallID != "c-8aaaaaaa" || s.Open.Tool != "shell" || string(s.Open.Args) != `{"command":"make"}` {
 		t.Errorf("the journal of a run that waits for permission says %+v, started by %q", s.Open, s.Created.By)
+	}
+	s = readGolden(t, "testdata/journal-v1-flow.jsonl", fields)
+	if s.Status != StatusWaiting || s.Open == nil || s.Open.Phase == nil || s.Open.Phase.About != journal.AboutStart {
+		t.Errorf("the journal of a flow says %q, asks %+v", s.Status, s.Open)
+	}
+	s = readGolden(t, "testdata/journal-v1-carried.jsonl", fields)
+	if c := s.Created; len(c.Flow) == 0 || c.Task != "Add CSV export" || len(c.Vars) != 1 || !c.Repeat || s.Below.Usage.Tokens() != 9 {
+		t.Errorf("the journal of a flow that is carried out says %+v", c)
 	}
 	for _, k := range journal.Kinds() {
 		b, err := journal.Decode(k, journal.Version, []byte("{}"))
@@ -169,8 +182,12 @@ func gather(into map[string]bool, path string, v any) {
 		for k, w := range v {
 			into[path+"/"+k] = true
 			switch k {
-			case "args", "schema", "before", "data", "opaque", "answer":
+			case "args", "schema", "data", "opaque", "answer":
 				continue
+			case "before":
+				if _, list := w.([]any); !list { // what an inspector needs
+					continue
+				}
 			}
 			gather(into, path+"/"+k, w)
 		}

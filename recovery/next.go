@@ -3,6 +3,7 @@ package recovery
 import (
 	"agent/recovery/journal"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -78,6 +79,9 @@ func Next(s *State) Action {
 		return AskPerson{s.Open}
 	}
 	if flying := s.InFlight(); len(flying) > 0 {
+		if more := (decider{s}).beside(flying); len(more) > 0 {
+			return Start{more}
+		}
 		return Await{flying}
 	}
 	if end, ok := Superseded(s); ok {
@@ -138,6 +142,25 @@ func (s decider) together(calls []*Call) []*Call {
 		group = append(group, c)
 	}
 	return group
+}
+
+// beside are the reads that may begin while runs below carry others out: one that waits for a
+// person must not keep its neighbours from beginning, which a crash may have left behind.
+func (s decider) beside(flying []*Call) []*Call {
+	if s.Open != nil || slices.ContainsFunc(flying, func(c *Call) bool { return c.Child == "" || c.Effect != journal.EffectRead }) {
+		return nil
+	}
+	var more []*Call
+	for _, c := range s.Turns.current().Calls {
+		switch {
+		case c.Phase == journal.PhaseSettled, slices.Contains(flying, c):
+		case c.Effect != journal.EffectRead, c.Phase != journal.PhaseProposed, s.guard().beforeStart(c) != nil:
+			return more
+		default:
+			more = append(more, c)
+		}
+	}
+	return more
 }
 
 // afterTurn is what follows a settled turn, and what a run begins with.

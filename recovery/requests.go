@@ -81,6 +81,9 @@ func (s *State) replied(b journal.RequestAnswered) error {
 	}
 	s.Open = nil
 	s.forward()
+	if r.Kind == journal.RequestPhase {
+		return nil // the flow takes the answer
+	}
 	s.asking = s.Requested > len(s.Turns)
 	text := journal.Text(b.Answer)
 	if what, limit := limitOf(r.Kind); limit {
@@ -150,6 +153,9 @@ func (s *State) closed(b journal.RequestClosed) error {
 		return fmt.Errorf("request %s is not open", b.ID)
 	}
 	s.Open = nil
+	if r.Kind == journal.RequestPhase {
+		return nil
+	}
 	reason := b.Reason
 	if reason == "" {
 		reason = "the question was closed without an answer"

@@ -5,6 +5,7 @@ import (
 	"agent/recovery/transcript"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -58,7 +59,7 @@ func (o *ownership) forward() { o.progress, o.Fruitless = true, 0 }
 // look after it again is not fruitless.
 func (o *ownership) claim(b journal.RunClaimed, waits bool) {
 	switch {
-	case o.progress:
+	case o.progress, b.MovedOn:
 		o.Fruitless = 0
 	case o.Epoch > 0 && !waits:
 		o.Fruitless++
@@ -92,7 +93,7 @@ func (s *State) Apply(e journal.Event) error {
 		return fmt.Errorf("apply %s (fact %d): %w", k, e.Seq, err)
 	}
 	s.shown.Note(s.run(), e.Body)
-	s.pass(e, s.Status)
+	s.pass(e, s.Status, goesOnAlone(s, e))
 	s.Seq, s.Status = e.Seq, to
 	return nil
 }
@@ -110,6 +111,11 @@ func (s *State) apply(e journal.Event) error {
 	case journal.RunNoted:
 		s.gone(b.Gone)
 		s.postpone(b.Clock)
+		if b.Unknown != nil {
+			s.inherit(b.Unknown)
+		}
+	case journal.RunParked:
+		return parked(s, b)
 	case journal.RunStopping:
 		if s.Stopping == nil {
 			s.Stopping = &b
@@ -159,6 +165,13 @@ func (s *State) applyCall(e journal.Event) error {
 		return s.replied(b)
 	case journal.RequestClosed:
 		return s.closed(b)
+	case journal.FlowPhaseEnded:
+		s.forward()
+		s.Below.charge(b.Usage, b.Cost, !b.Unpriced)
+		return nil
+	case journal.FlowPhaseStarted, journal.ArtifactsChecked, journal.ArtifactRestored, journal.PhaseRewound:
+		s.forward() // what they say is package flow's to read
+		return nil
 	}
 	return fmt.Errorf("kind is not known")
 }
@@ -184,6 +197,30 @@ func (s *State) claimed(b journal.RunClaimed) error {
 	}
 	s.Cause, s.Detail = "", ""
 	return nil
+}
+
+// parked refuses to wait for runs below where something else is under way.
+func parked(s *State, b journal.RunParked) error {
+	if s.Open != nil || s.Stopping != nil {
+		return errors.New("it does not only wait for runs below it")
+	}
+	for _, c := range s.InFlight() {
+		if !slices.Contains(b.Children, c.Child) {
+			return fmt.Errorf("call %s is under way", c.Place)
+		}
+	}
+	return nil
+}
+
+// goesOnAlone says whether a fact is about a call that went on while nobody drove the run. A run
+// that carries out a call does not.
+func goesOnAlone(s *State, e journal.Event) bool {
+	b, ok := e.Body.(journal.CallJudged)
+	if !ok || b.Verdict != journal.VerdictAttach {
+		return false
+	}
+	c, err := s.Call(b.Place)
+	return err == nil && c.Child == ""
 }
 
 // tighten takes over what the claimer changed about the run. Looser is impossible.

@@ -73,9 +73,16 @@ var table = map[Status]map[journal.Kind]Status{
 		journal.KindRequestClosed:   StatusRunning, // likewise
 		journal.KindTurnSettled:     StatusRunning,
 		journal.KindMessageAdded:    StatusRunning,
+		journal.KindRunParked:       StatusWaiting,
+
+		journal.KindPhaseStarted:     StatusRunning,
+		journal.KindPhaseEnded:       StatusRunning,
+		journal.KindArtifactsChecked: StatusRunning,
+		journal.KindArtifactRestored: StatusRunning,
+		journal.KindPhaseRewound:     StatusRunning,
 	},
 	StatusWaiting: {
-		journal.KindRunClaimed:      StatusRunning, // what it waited for is over
+		journal.KindRunClaimed:      StatusRunning, // what it waited for is over, or it was parked
 		journal.KindRunInterrupted:  StatusInterrupted,
 		journal.KindRunRestored:     StatusInterrupted,
 		journal.KindRunNoted:        StatusWaiting,

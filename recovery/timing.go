@@ -15,7 +15,7 @@ type timing struct {
 // pass counts the time in which the run was going: not while it waits, and not from a crash to the
 // word about it, since nobody knows when it was. An owner that leaves of itself writes down when it
 // does.
-func (s *timing) pass(e journal.Event, from Status) {
+func (s *timing) pass(e journal.Event, from Status, alone bool) {
 	k := e.Body.Kind()
 	going := k != journal.KindRunClaimed
 	if b, ok := e.Body.(journal.RunInterrupted); ok {
@@ -34,16 +34,16 @@ func (s *timing) pass(e journal.Event, from Status) {
 	case from == StatusRunning, from == StatusInterrupted:
 		s.idle += gap
 	}
-	s.charge(e)
+	s.charge(e, alone)
 	s.last = e.Time
 }
 
 // charge counts the time without an owner in which a call went on by itself: a crash refills no
-// budget.
-func (s *timing) charge(e journal.Event) {
+// budget. alone says that the fact picks such a call up.
+func (s *timing) charge(e journal.Event, alone bool) {
 	switch b := e.Body.(type) {
 	case journal.CallJudged:
-		if b.Verdict == journal.VerdictAttach {
+		if alone {
 			s.Active, s.idle = s.Active+s.idle, 0
 		}
 	case journal.CallSettled:

@@ -38,6 +38,10 @@ type Traits struct {
 	// even where its effect is a read.
 	Outward string
 
+	// Inner says that a run of its own carries the call out, where each call is decided by itself:
+	// this one needs no yes in any mode.
+	Inner bool
+
 	// Confinement words what the operating system keeps the call to on this machine, now; "" for
 	// nothing. A yes is bound to it.
 	Confinement string
@@ -69,13 +73,44 @@ type Call struct {
 	Yes         bool            // a person said yes to this very call, wrote it, or lets everything run
 	Before      json.RawMessage // what Prepare recorded
 	Handle      any             // what Prepare made; nil when the call is looked at by recovery
+	Child       string          // the run that carries the call out, as its start was recorded; "" for none
+	Parent      Parent          // the call's own run
 	Show        func(p []byte)  // live output; never nil, never blocks
 
 	// Ask puts a question to a person while the call is under way and returns the answer. It ends
 	// with ctx, and with an error when the question was closed without one. Nil when the call is
 	// looked at by recovery.
 	Ask func(ctx context.Context, q journal.Question) (json.RawMessage, error)
+
+	// Waits says whether the call waits for people alone, who were asked in a run below. Where all
+	// calls that are under way do, their run needs no process any more. Nil as Ask is.
+	Waits func(waits bool)
 }
+
+// Parent is the run of a call, for a tool that has a run of its own carry the call out.
+type Parent struct {
+	Created journal.RunCreated
+	Mode    journal.Mode   // that holds now
+	Limits  journal.Limits // likewise; on tokens and cost, the share that this call may use of what is left
+	Tools   []string       // names of all that it has; nil when the call is looked at by recovery
+	Spent   bool           // nothing of a limit is left, or nobody knows how much
+}
+
+// Delegated is what Prepare makes for a call that a run of its own carries out.
+type Delegated interface {
+	// Child is the id of that run. It is on record before the run is.
+	Child() string
+}
+
+// SuspendedError is what a call returns whose run goes no further in this process, and can go on
+// later. The call has no result yet.
+type SuspendedError struct {
+	Waits  bool // for people alone
+	Cause  journal.Cause
+	Detail string
+}
+
+func (e *SuspendedError) Error() string { return e.Detail }
 
 // Preparer is a tool that must look or lay something ready before its start is recorded. Nothing
 // may happen yet that a repeated Prepare would not undo. An error settles the call as failed, not

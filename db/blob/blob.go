@@ -6,6 +6,7 @@ package blob
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,10 +15,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
-	"agent/tools/durable"
 )
 
 // Encodings of a stored blob.
@@ -81,47 +81,29 @@ func (o Files) Stage(b *Blob) (Row, error) {
 	return Row{b.Hash, int64(len(b.Data)), encoding, data}, nil
 }
 
-// spill writes a blob's file: durable under its content's name, or an error. A full disk costs the
-// ballast.
+// spill writes a blob's file: durable under its content's name, or an error.
 func (o Files) spill(b *Blob) error {
-	err := o.write(b)
-	if errors.Is(err, syscall.ENOSPC) && o.File.GiveUpBallast() {
-		err = o.write(b)
-	}
-	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("store a body of %d bytes: %w: %w", len(b.Data), sqlitefile.ErrDiskFull, err)
-	}
-	if err != nil {
+	whole := func() bool { return o.Check(b.Hash, int64(len(b.Data))) == "" }
+	if err := sqlitefile.Place(o.File, o.Path(b.Hash), b.Data, whole); err != nil {
 		return fmt.Errorf("store a body of %d bytes: %w", len(b.Data), err)
 	}
 	return nil
-}
-
-func (o Files) write(b *Blob) error {
-	path := o.Path(b.Hash)
-	dir := filepath.Dir(path)
-	for _, d := range []string{filepath.Dir(dir), dir} {
-		if err := sqlitefile.MakeDir(d); err != nil {
-			return err
-		}
-	}
-	if o.Check(b.Hash, int64(len(b.Data))) != "" {
-		temp, err := durable.Temp(dir, ".new-*", 0o600, bytes.NewReader(b.Data))
-		if err != nil {
-			return err
-		}
-		if err := os.Rename(temp, path); err != nil {
-			return errors.Join(err, os.Remove(temp))
-		}
-	}
-	// Also for a file that is there: whoever wrote it may have ended before this.
-	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(o.File.Dir()))
 }
 
 // Path is where a body in a file lies.
 func (o Files) Path(hash []byte) string {
 	name := hex.EncodeToString(hash)
 	return filepath.Join(o.Dir(), name[:2], name)
+}
+
+// Add inserts the bodies that are not there yet.
+func Add(ctx context.Context, q *dbsqlc.Queries, rows []Row) error {
+	for _, r := range rows {
+		if err := q.AddBlob(ctx, r.Hash, r.Size, r.Encoding, r.Data); err != nil {
+			return fmt.Errorf("store a body of %d bytes: %w", r.Size, err)
+		}
+	}
+	return nil
 }
 
 // DamageError says that a body is not what was stored.

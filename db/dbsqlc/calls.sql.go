@@ -111,8 +111,9 @@ func (q *Queries) CallsOfRun(ctx context.Context, run string) ([]CallRow, error)
 const countUnknownOfThread = `-- name: CountUnknownOfThread :one
 SELECT CAST(COALESCE(SUM(t.unknown), 0) AS INTEGER) AS told, (
     SELECT COUNT(*) FROM tool_executions c CROSS JOIN runs r ON r.no = c.run_no
-    WHERE c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run' AND r.thread = ?1 AND r.id <> ?2) AS found
-FROM runs t WHERE t.thread = ?1 AND t.id <> ?2
+    WHERE c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
+        AND (r.thread = ?1 OR (r.root_thread = ?1 AND r.root_thread <> '')) AND r.id <> ?2) AS found
+FROM runs t WHERE (t.thread = ?1 OR (t.root_thread = ?1 AND t.root_thread <> '')) AND t.id <> ?2
 `
 
 type CountUnknownOfThreadRow struct {
@@ -120,8 +121,8 @@ type CountUnknownOfThreadRow struct {
 	Found int64
 }
 
-// How many calls with an unknown outcome the runs of a thread tell of, and how many are found
-// without the index of runs by thread: a damaged index must not hide one.
+// How many calls with an unknown outcome the runs of a thread and those below tell of, and how many
+// are found without the indexes of runs by thread: a damaged index must not hide one.
 func (q *Queries) CountUnknownOfThread(ctx context.Context, thread string, exceptRun string) (CountUnknownOfThreadRow, error) {
 	row := q.db.QueryRowContext(ctx, countUnknownOfThread, thread, exceptRun)
 	var i CountUnknownOfThreadRow
@@ -180,17 +181,19 @@ func (q *Queries) CutCalls(ctx context.Context, id string) ([]CallRow, error) {
 
 const doubtsOfThread = `-- name: DoubtsOfThread :many
 SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM (
-    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM call_rows c
-    WHERE c.thread = ?1 AND c.run <> ?2 AND c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
+    SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM call_rows c CROSS JOIN runs r ON r.no = c.run_no
+    WHERE (r.thread = ?1 OR (r.root_thread = ?1 AND r.root_thread <> '')) AND c.run <> ?2
+        AND c.outcome = 'unknown' AND c.resolved <> 'happened' AND c.resolved <> 'run'
     UNION ALL
     SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread FROM runs r CROSS JOIN call_rows c ON c.no BETWEEN r.first_call AND r.last_call
-    WHERE r.thread = ?1 AND r.id <> ?2 AND c.run_no = r.no AND c.outcome = 'unknown' AND c.resolved = 'happened'
+    WHERE (r.thread = ?1 OR (r.root_thread = ?1 AND r.root_thread <> '')) AND r.id <> ?2
+        AND c.run_no = r.no AND c.outcome = 'unknown' AND c.resolved = 'happened'
 ) ORDER BY run_no, turn, idx
 `
 
-// The calls of a thread that the twin guard compares with. Those of which a person said that they
-// happened are in no index: they are looked for among the calls of the thread's runs, at a claim,
-// which reads those runs anyway.
+// The calls of a thread, and of the runs below the thread's, that the twin guard compares with.
+// Those of which a person said that they happened are in no index: they are looked for among the
+// calls of those runs, at a claim, which reads the runs anyway.
 func (q *Queries) DoubtsOfThread(ctx context.Context, thread string, exceptRun string) ([]CallRow, error) {
 	rows, err := q.db.QueryContext(ctx, doubtsOfThread, thread, exceptRun)
 	if err != nil {

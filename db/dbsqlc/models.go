@@ -56,6 +56,13 @@ type Journal struct {
 	Digest   []byte
 }
 
+type Kept struct {
+	No   int64
+	ID   []byte
+	Size int64
+	Data []byte
+}
+
 type Request struct {
 	No          int64
 	ID          string
@@ -106,6 +113,11 @@ type Run struct {
 	Detached    int64
 	StartKey    string
 	StartDigest string
+	ParentNo    int64
+	RootNo      int64
+	RootThread  string
+	Role        string
+	Progress    string
 }
 
 type Store struct {

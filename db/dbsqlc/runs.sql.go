@@ -64,9 +64,87 @@ func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, 
 	return result.RowsAffected()
 }
 
+const allRuns = `-- name: AllRuns :many
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs ORDER BY no DESC
+`
+
+func (q *Queries) AllRuns(ctx context.Context) ([]Run, error) {
+	rows, err := q.db.QueryContext(ctx, allRuns)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Run{}
+	for rows.Next() {
+		var i Run
+		if err := rows.Scan(
+			&i.No,
+			&i.ID,
+			&i.Thread,
+			&i.Previous,
+			&i.Folder,
+			&i.Words,
+			&i.Model,
+			&i.Mode,
+			&i.Status,
+			&i.Cause,
+			&i.Detail,
+			&i.StopReason,
+			&i.Epoch,
+			&i.LastSeq,
+			&i.Turns,
+			&i.MaxTurns,
+			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
+			&i.Unknown,
+			&i.Claims,
+			&i.Pid,
+			&i.Boot,
+			&i.Host,
+			&i.Version,
+			&i.Tools,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const countRoots = `-- name: CountRoots :one
+SELECT COUNT(*) FROM runs INDEXED BY runs_roots WHERE root_no = 0
+`
+
+func (q *Queries) CountRoots(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countRoots)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const createRun = `-- name: CreateRun :one
-INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', ?9, ?10, ?11, ?12, ?13, ?13)
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest,
+    parent_no, root_no, root_thread, role, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', ?9, ?10, ?11, ?12,
+    ?13, ?14, ?15, ?16, ?17, ?17)
 RETURNING no
 `
 
@@ -83,6 +161,10 @@ type CreateRunParams struct {
 	Tools       string
 	StartKey    string
 	StartDigest string
+	ParentNo    int64
+	RootNo      int64
+	RootThread  string
+	Role        string
 	CreatedAt   int64
 }
 
@@ -100,6 +182,10 @@ func (q *Queries) CreateRun(ctx context.Context, arg CreateRunParams) (int64, er
 		arg.Tools,
 		arg.StartKey,
 		arg.StartDigest,
+		arg.ParentNo,
+		arg.RootNo,
+		arg.RootThread,
+		arg.Role,
 		arg.CreatedAt,
 	)
 	var no int64
@@ -155,7 +241,7 @@ func (q *Queries) GetHead(ctx context.Context, id string) (GetHeadRow, error) {
 }
 
 const getRun = `-- name: GetRun :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE id = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE id = ?1
 `
 
 func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
@@ -194,12 +280,17 @@ func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
 		&i.Detached,
 		&i.StartKey,
 		&i.StartDigest,
+		&i.ParentNo,
+		&i.RootNo,
+		&i.RootThread,
+		&i.Role,
+		&i.Progress,
 	)
 	return i, err
 }
 
 const getRunByNo = `-- name: GetRunByNo :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE no = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE no = ?1
 `
 
 func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
@@ -238,6 +329,11 @@ func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
 		&i.Detached,
 		&i.StartKey,
 		&i.StartDigest,
+		&i.ParentNo,
+		&i.RootNo,
+		&i.RootThread,
+		&i.Role,
+		&i.Progress,
 	)
 	return i, err
 }
@@ -259,9 +355,10 @@ func (q *Queries) GetThread(ctx context.Context, id string) (Thread, error) {
 }
 
 const newestRuns = `-- name: NewestRuns :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs ORDER BY no DESC LIMIT ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_roots WHERE root_no = 0 ORDER BY no DESC LIMIT ?1
 `
 
+// Roots, as are the lists by status and by folder: children are found from them.
 func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) {
 	rows, err := q.db.QueryContext(ctx, newestRuns, maxRows)
 	if err != nil {
@@ -304,6 +401,11 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 			&i.Detached,
 			&i.StartKey,
 			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
 		); err != nil {
 			return nil, err
 		}
@@ -352,7 +454,7 @@ func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, e
 }
 
 const runByStartKey = `-- name: RunByStartKey :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE start_key = ?1 AND start_key <> ''
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE start_key = ?1 AND start_key <> ''
 `
 
 func (q *Queries) RunByStartKey(ctx context.Context, startKey string) (Run, error) {
@@ -391,12 +493,49 @@ func (q *Queries) RunByStartKey(ctx context.Context, startKey string) (Run, erro
 		&i.Detached,
 		&i.StartKey,
 		&i.StartDigest,
+		&i.ParentNo,
+		&i.RootNo,
+		&i.RootThread,
+		&i.Role,
+		&i.Progress,
 	)
 	return i, err
 }
 
+const runIDs = `-- name: RunIDs :many
+SELECT no, id FROM runs WHERE no IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+`
+
+type RunIDsRow struct {
+	No int64
+	ID string
+}
+
+func (q *Queries) RunIDs(ctx context.Context, numbers string) ([]RunIDsRow, error) {
+	rows, err := q.db.QueryContext(ctx, runIDs, numbers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunIDsRow{}
+	for rows.Next() {
+		var i RunIDsRow
+		if err := rows.Scan(&i.No, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runsBetween = `-- name: RunsBetween :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Run, error) {
@@ -441,6 +580,11 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 			&i.Detached,
 			&i.StartKey,
 			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
 		); err != nil {
 			return nil, err
 		}
@@ -456,7 +600,7 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 }
 
 const runsOfFolder = `-- name: RunsOfFolder :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE folder = ?1 ORDER BY no DESC LIMIT ?2
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_by_folder WHERE folder = ?1 AND root_no = 0 ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64) ([]Run, error) {
@@ -501,6 +645,11 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 			&i.Detached,
 			&i.StartKey,
 			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
 		); err != nil {
 			return nil, err
 		}
@@ -516,7 +665,7 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 }
 
 const runsOfThread = `-- name: RunsOfThread :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE thread = ?1 ORDER BY no
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE thread = ?1 ORDER BY no
 `
 
 func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error) {
@@ -561,6 +710,11 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 			&i.Detached,
 			&i.StartKey,
 			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
 		); err != nil {
 			return nil, err
 		}
@@ -576,7 +730,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 }
 
 const runsToLookAt = `-- name: RunsToLookAt :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_unfinished
 WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no
@@ -625,6 +779,11 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 			&i.Detached,
 			&i.StartKey,
 			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
 		); err != nil {
 			return nil, err
 		}
@@ -640,8 +799,8 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 }
 
 const runsWithStatus = `-- name: RunsWithStatus :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs INDEXED BY runs_unfinished
-WHERE status = ?1 AND ended_at IS NULL ORDER BY no DESC LIMIT ?2
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_unfinished
+WHERE status = ?1 AND ended_at IS NULL AND root_no = 0 ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int64) ([]Run, error) {
@@ -686,6 +845,11 @@ func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int
 			&i.Detached,
 			&i.StartKey,
 			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
 		); err != nil {
 			return nil, err
 		}
@@ -808,7 +972,7 @@ func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, m
 }
 
 const unfinishedOfThread = `-- name: UnfinishedOfThread :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
 `
 
 func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, error) {
@@ -847,6 +1011,11 @@ func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, e
 		&i.Detached,
 		&i.StartKey,
 		&i.StartDigest,
+		&i.ParentNo,
+		&i.RootNo,
+		&i.RootThread,
+		&i.Role,
+		&i.Progress,
 	)
 	return i, err
 }

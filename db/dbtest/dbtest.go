@@ -32,6 +32,25 @@ func Started(run, thread string) []journal.Event {
 	return append(Events(Created(run, thread), claimed), InTurn(1, journal.ModelRequested{})...)
 }
 
+// Above says whose child a run is.
+type Above struct {
+	Parent, Root string
+	Thread       string // of the root
+	Role         string
+}
+
+// Child is what a run has that was created below another, claimed and asked a model; of a root
+// where above is nil.
+func Child(run, thread string, above *Above) []journal.Event {
+	facts := Started(run, thread)
+	if above != nil {
+		c := facts[0].Body.(journal.RunCreated)
+		c.Parent, c.Root, c.RootThread, c.Role = above.Parent, above.Root, above.Thread, above.Role
+		facts[0].Body = c
+	}
+	return facts
+}
+
 // Events are facts that belong to no turn.
 func Events(bodies ...journal.Body) []journal.Event { return InTurn(0, bodies...) }
 

@@ -15,6 +15,7 @@ import (
 	"agent/db"
 	"agent/db/blob"
 	"agent/db/dbsqlc"
+	"agent/db/keep"
 	"agent/db/sqlitefile"
 )
 
@@ -34,6 +35,8 @@ type Report struct {
 	Blobs    int64 // files of bodies
 	Free     int64 // -1 when it is not known
 
+	Kept keep.Report // contents that are kept byte for byte
+
 	Counts   map[string]int64 // rows of each table
 	Problems []string         // what is damaged
 	Leftover []string         // files that no row names; they do no harm
@@ -41,7 +44,7 @@ type Report struct {
 
 // tables lists what is counted and, without what can be worked out again, salvaged.
 func tables() []string {
-	return []string{"threads", "runs", "journal", "blobs", "tool_executions", "pending_requests", "inbox", "secrets", "environments"}
+	return []string{"threads", "runs", "journal", "blobs", "tool_executions", "pending_requests", "inbox", "secrets", "environments", "kept"}
 }
 
 // Check looks at the database file as a whole, at settings, sizes and the files of bodies.
@@ -63,6 +66,13 @@ func Check(ctx context.Context, s *db.Store) (Report, error) {
 		return r, fmt.Errorf("check %s: %w", s.File().Path(), s.File().Explain(err))
 	}
 	if err := checkBlobs(ctx, s, &r); err != nil {
+		return r, fmt.Errorf("check %s: %w", s.File().Path(), err)
+	}
+	kept, err := s.Contents()
+	if err == nil {
+		r.Kept, err = kept.Check(ctx)
+	}
+	if err != nil {
 		return r, fmt.Errorf("check %s: %w", s.File().Path(), err)
 	}
 	shut, err := s.Vault().CheckSealed(ctx)

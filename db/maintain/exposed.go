@@ -14,6 +14,7 @@ import (
 
 	"agent/db"
 	"agent/db/blob"
+	"agent/db/keep"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
 )
@@ -152,7 +153,7 @@ func (f *searcher) row(table string, r tableRow) error {
 			data = v
 		}
 		switch {
-		case column == "sealed":
+		case column == "sealed", table == "kept":
 			continue // ciphertext
 		case table == "blobs" && column == "data" && r.values["encoding"] == blob.Deflate:
 			size, _ := r.values["size"].(int64)
@@ -236,6 +237,9 @@ func (f *searcher) files() error {
 
 // own are the files that are looked at as tables, and those that hold nothing that was said.
 func (f *searcher) own(rel string) bool {
+	if strings.HasPrefix(rel, keep.Folder+string(filepath.Separator)) {
+		return true // ciphertext
+	}
 	return strings.HasPrefix(rel, db.FileName) || rel == vault.KeyName || filepath.Join(f.s.File().Dir(), rel) == f.s.File().Ballast()
 }
 

@@ -41,7 +41,7 @@ func salvage(ctx context.Context, s *db.Store, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	v := &salvager{s: s, conn: conn, out: json.NewEncoder(w)}
 	v.out.SetEscapeHTML(false)
-	for _, t := range []string{"threads", "runs", "journal", "blobs", "secrets", "environments", "pending_requests", "inbox"} {
+	for _, t := range []string{"threads", "runs", "journal", "blobs", "secrets", "environments", "kept", "pending_requests", "inbox"} {
 		if err = v.table(ctx, t); err != nil {
 			break
 		}
@@ -173,6 +173,9 @@ func (v *salvager) row(ctx context.Context, table string, after int64) (row map[
 func (v *salvager) explain(table string, row map[string]any) {
 	if table == "blobs" {
 		v.blob(row)
+	}
+	if id, ok := row["id"].([]byte); ok && table == "kept" {
+		row["id"] = hex.EncodeToString(id) // what facts call it; the content stays sealed, as secrets do
 	}
 	for _, c := range []string{"digest", "body_hash", "hash"} {
 		if b, ok := row[c].([]byte); ok {

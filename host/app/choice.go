@@ -72,7 +72,7 @@ type Wish struct {
 // was named, "" for none; newest is the wish to go on with the folder's newest one.
 func Asked(req host.StartRequest, w Wish, l config.Limits, thread string, newest bool) host.Asked {
 	a := host.Asked{
-		Prompt: req.Prompt, Input: req.Input, Folder: req.Folder, Thread: thread, Model: w.Model, BaseURL: w.BaseURL, Effort: w.Effort,
+		Prompt: req.Prompt, Task: req.Task, Input: req.Input, Folder: req.Folder, Thread: thread, Model: w.Model, BaseURL: w.BaseURL, Effort: w.Effort,
 		NoCompact: w.NoCompact, Mode: l.Mode, MaxTurns: l.MaxTurns, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost, Timeout: l.Timeout,
 		Expire: req.Expire,
 	}
@@ -166,6 +166,27 @@ func (a *App) Choose(ctx context.Context, conf *Settings, f Wish, before Previou
 		out.Setup.Effort = ""
 	}
 	return out, nil
+}
+
+// setupFor is how a child of a run asks another model than that one: with its system prompt.
+func setupFor(ctx context.Context, a *App, parent journal.RunCreated, model string) (string, journal.Setup, error) {
+	conf, err := a.Settings(parent.Folder)
+	if err != nil {
+		return "", journal.Setup{}, err
+	}
+	ch, err := a.Choose(ctx, conf, Wish{Model: model, NoCompact: parent.Setup.NoCompact}, Previous{})
+	switch {
+	case err != nil:
+		return "", journal.Setup{}, err
+	case ch.Setup.Provider == "":
+		return "", journal.Setup{}, fmt.Errorf("%s asks no provider", ch.Name)
+	}
+	if err := a.FetchKey(ctx, conf, ch); err != nil {
+		return "", journal.Setup{}, err
+	}
+	from := parent.Setup
+	ch.Setup.System, ch.Setup.SystemName, ch.Setup.Instructions = from.System, from.SystemName, from.Instructions
+	return ch.Name, ch.Setup, nil
 }
 
 // setup is what the chosen model is asked with. The name of a recording becomes absolute.

@@ -190,6 +190,9 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 	} else {
 		f.OK(areaDatabase, "%s is whole: format %d, SQLite %s", r.Path, r.Format, r.SQLite)
 	}
+	for _, p := range r.Kept.Problems[:min(20, len(r.Kept.Problems))] {
+		f.Bad(areaDatabase, "restore a backup; while there is no copy, an artifact that is lost is made anew by its phase", "%s: %s", r.Path, p)
+	}
 	if s.CanWrite() { // what is opened for reading only has other settings, and they say nothing
 		a.examineSettings(r, f)
 	}
@@ -248,14 +251,19 @@ func (a *examination) examineSizes(r maintain.Report, f *doctor.Findings) {
 	if r.Log > walExpected {
 		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", view.Bytes(r.Log))
 	}
-	f.OK(areaDatabase, "%s, log %s, bodies in files %s", view.Bytes(r.Database), view.Bytes(r.Log), view.Bytes(r.Blobs))
+	f.OK(areaDatabase, "%s, log %s, bodies in files %s, copies in files %s", view.Bytes(r.Database), view.Bytes(r.Log), view.Bytes(r.Blobs), view.Bytes(r.Kept.Files))
 	if r.Ballast == 0 {
 		f.Warn(areaDatabase, "free some space: the next run makes it", "there is no ballast, so a full disk stops agent at once")
 	} else {
 		f.OK(areaDatabase, "ballast %s, freed when the disk is full", view.Bytes(r.Ballast))
 	}
-	if len(r.Leftover) > 0 {
-		f.Warn(areaDatabase, "when no agent is running, remove them", "%d files of bodies belong to no fact: %s", len(r.Leftover), strings.Join(r.Leftover[:min(5, len(r.Leftover))], ", "))
+	leftover(f, "bodies", r.Leftover)
+	leftover(f, "copies", r.Kept.Leftover)
+}
+
+func leftover(f *doctor.Findings, of string, left []string) {
+	if len(left) > 0 {
+		f.Warn(areaDatabase, "when no agent is running, remove them", "%d files of %s belong to no fact: %s", len(left), of, strings.Join(left[:min(5, len(left))], ", "))
 	}
 }
 

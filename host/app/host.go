@@ -12,8 +12,11 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/child"
+	"agent/host/flow"
 	"agent/host/stream"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/builtin"
 	"agent/tools/process"
@@ -44,19 +47,28 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		Store: store, Home: home, Hub: stream.NewHub(), Now: fault.Now, Version: a.Version, Self: process.Self(),
 		Who: who(),
 	}}
-	if h.Env.Tools, err = builtIn(a, h, exe, os.Environ()); err != nil {
+	carrier := &child.Carrier{Process: &h.Process}
+	if h.Env.Tools, err = builtIn(a, h, exe, os.Environ(), nil, &child.Delegate{Carrier: carrier, Setup: func(ctx context.Context, parent journal.RunCreated, model string) (string, journal.Setup, error) {
+		return setupFor(ctx, a, parent, model)
+	}}); err != nil {
 		return nil, err
 	}
 	h.Env.Model = a.newModel
+	h.Flows = (&flow.Engine{Carrier: carrier, Denied: []string{home}}).Open
 	return h, nil
 }
 
-// builtIn makes the tools that every run has. Commands get what they may see of the environment.
-func builtIn(a *App, h *host.Host, exe string, environ []string) (*tools.Registry, error) {
-	return builtin.Registry(builtin.Options{
-		State: h.Home, Calls: h.CallsDir(), Exe: exe, Environ: environ, Outputs: outputs{h.Store},
+// builtIn makes the tools that every run has. Commands get what they may see of the environment;
+// delegate is one of the process, which knows what it drives.
+func builtIn(a *App, h *host.Host, exe string, environ, vars []string, delegate tools.Tool) (*tools.Registry, error) {
+	list, err := builtin.Tools(builtin.Options{
+		State: h.Home, Calls: h.CallsDir(), Exe: exe, Environ: environ, Vars: vars, Outputs: outputs{h.Store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, h.Home),
 	})
+	if err != nil {
+		return nil, err
+	}
+	return tools.LazyRegistry(append(list, delegate))
 }
 
 // Binary is what this process starts itself again by. Where the kernel has it that is no name: a

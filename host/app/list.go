@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"agent/db"
+	"agent/db/family"
 	"agent/host"
 	"agent/host/view"
 	"agent/recovery"
@@ -27,10 +27,15 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 			return nil, 0, err
 		}
 	}
+	sizes, err := family.Sizes(ctx, s.Store, rows)
+	if err != nil {
+		return nil, 0, err
+	}
 	out := make([]view.Run, 0, len(rows))
 	later := map[string]bool{} // threads of which a newer run was listed
 	for _, row := range rows {
 		v := view.NewRun(row, fault.Now())
+		v.NumChildren, v.NumEnded = sizes[row.ID].Children, sizes[row.ID].Ended
 		if m, ok := marks[row.ID]; ok {
 			v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
 		}
@@ -92,13 +97,18 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 
 func now(ctx context.Context, s *Folder, row RunRow) (view.Run, error) {
 	v := view.NewRun(row, fault.Now())
+	size, err := family.Sizes(ctx, s.Store, []RunRow{row})
+	if err != nil {
+		return v, err
+	}
+	v.NumChildren, v.NumEnded = size[row.ID].Children, size[row.ID].Ended
 	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
 		marks, err := s.Reconcile(ctx, false)
 		if err != nil {
 			return v, err
 		}
 		for _, m := range marks {
-			if m.Run == v.ID {
+			if m.Run == v.ID || slices.Contains(m.Below, v.ID) {
 				v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
 			}
 		}
@@ -117,6 +127,38 @@ func now(ctx context.Context, s *Folder, row RunRow) (view.Run, error) {
 	}
 	v.Next = view.Next(v, newest, fault.Now())
 	return v, nil
+}
+
+// AddChildren completes runs with those that they have made, and so on down, with what each cost
+// where that is asked for: it takes a look into their journals.
+func AddChildren(ctx context.Context, s *Folder, runs []view.Run, costs bool) error {
+	for i := range runs {
+		v := &runs[i]
+		if v.NumChildren == 0 {
+			continue
+		}
+		rows, err := family.Children(ctx, s.Store, v.ID)
+		if err != nil {
+			return err
+		}
+		v.Children = make([]view.Run, len(rows))
+		for k, row := range rows {
+			c := &v.Children[k]
+			if *c, err = now(ctx, s, row); err != nil {
+				return err
+			}
+			if !costs {
+				continue
+			}
+			if st, err := s.State(ctx, row.ID); err == nil { // one that cannot be read is named by doctor
+				c.CostUSD = view.Spent(s.Finished(st)).Dollars()
+			}
+		}
+		if err := AddChildren(ctx, s, v.Children, costs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Page lists a page of runs, the newest first, with the number that the next page is before; 0 at
@@ -161,7 +203,8 @@ func (s *Folder) RunsIn(ctx context.Context, f Filter) (rows []RunRow, left int,
 	if s.Only == "" {
 		rows, err = s.Store.Runs(ctx, f)
 		if len(rows) > 0 && f == (Filter{}) {
-			left = int(rows[0].No) - len(rows) // runs are numbered without gaps, the newest comes first
+			roots, countErr := family.Roots(ctx, s.Store)
+			left, err = roots-len(rows), errors.Join(err, countErr)
 		}
 		return rows, left, err
 	}
@@ -192,6 +235,14 @@ func (s *Folder) PendingIn(ctx context.Context, all bool) ([]PendingRow, error) 
 		return run.Folder != s.Store.Redact(s.Only)
 	})
 	return rows, errors.Join(errs...)
+}
+
+// Request is a question as people see it: of a run below another also what that is there for.
+func Request(ctx context.Context, s *Folder, row PendingRow) (view.Request, error) {
+	v := view.NewRequest(row, fault.Now())
+	run, err := s.Store.Run(ctx, row.Run)
+	v.Role, v.Root = run.Role, run.Root
+	return v, err
 }
 
 // LostIn lists the runs that were found without their owner and not marked, those of one folder
@@ -244,7 +295,7 @@ func (s *Folder) CarryOn(ctx context.Context, how host.Carry, starting int, exce
 		}
 		why, ok := host.CarriesOn(row, how, s.Self.Boot, row.Updated, fault.Now())
 		if ok { // but for when it was driven, which takes a look into its journal
-			last, err := lastDriven(ctx, s.Store, row)
+			last, err := family.LastDriven(ctx, s.Store, row)
 			// A journal that cannot be read is nothing to go on with; doctor names it.
 			why, ok = host.CarriesOn(row, how, s.Self.Boot, last, fault.Now())
 			ok = ok && err == nil
@@ -265,21 +316,12 @@ func (s *Folder) CarryOn(ctx context.Context, how host.Carry, starting int, exce
 	return c, err
 }
 
-// lastDriven is when the last fact before the run's interruption was recorded: the interruption
-// itself may be found long after.
-func lastDriven(ctx context.Context, store *db.Store, row RunRow) (time.Time, error) {
-	for e, err := range store.Load(ctx, row.ID, max(0, row.LastSeq-2)) {
-		return e.Time, err
-	}
-	return row.Updated, nil
-}
-
 // freeDrivers is how many more runs may be driven in the background.
 func freeDrivers(ctx context.Context, store *db.Store, most int) (int, error) {
 	rows, err := store.Alive(ctx)
 	if err != nil {
 		return 0, err
 	}
-	driven := slices.DeleteFunc(rows, func(r RunRow) bool { return !r.Detached || r.Status != recovery.StatusRunning })
+	driven := slices.DeleteFunc(rows, func(r RunRow) bool { return r.Root != "" || !r.Detached || r.Status != recovery.StatusRunning })
 	return max(0, most-len(driven)), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"agent/db/redact"
 	"agent/host"
+	"agent/host/child"
 	"agent/host/config"
 	"agent/host/model/runbook"
 	"agent/host/stream"
@@ -31,8 +32,20 @@ import (
 
 // envOf is host.Host.EnvOf.
 func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, error) {
+	env, err := s.allTools(ctx, c)
+	if err == nil {
+		env.Tools, err = child.Tools(env.Tools, c)
+	}
+	if err != nil {
+		env.Release()
+	}
+	return env, err
+}
+
+// allTools is the environment of a run with the tools of its process and of its servers.
+func (s *Folder) allTools(ctx context.Context, c journal.RunCreated) (host.Env, error) {
 	env, environ, err := withVariables(ctx, s, c)
-	if err != nil || c.Model == runbook.Name {
+	if err != nil || c.Model == runbook.Name || c.Flow != nil {
 		return env, err
 	}
 	found, err := s.app.findServers(c.Folder)

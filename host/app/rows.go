@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/db/find"
+	flow "agent/host/flow/standing"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -116,6 +118,7 @@ type Standing struct {
 	uses   bool   // a model with a provider
 	v      view.Snapshot
 	state  *recovery.State // nil where it cannot be folded, or was not yet
+	flow   flow.Fold
 }
 
 // standingKept is how long what was read of a run is kept for the next one who asks.
@@ -138,6 +141,11 @@ func (x *Standing) Snapshot(ctx context.Context) (view.Snapshot, error) {
 // snapshot hands on each fact that was not read before.
 func (x *Standing) snapshot(ctx context.Context, each func(journal.Event)) (view.Snapshot, error) {
 	now, err := x.s.Now(ctx, x.Run)
+	if err == nil {
+		runs := []view.Run{now}
+		err = AddChildren(ctx, x.s, runs, false)
+		now = runs[0]
+	}
 	if err != nil {
 		return view.Snapshot{Version: 1}, err
 	}
@@ -152,6 +160,7 @@ func (x *Standing) snapshot(ctx context.Context, each func(journal.Event)) (view
 		u := used.View()
 		v.Usage, v.CostUSD = &u, used.Dollars()
 	}
+	v.Table, _ = x.flow.Table(x.s.Host, now.Children) // likewise
 	done()
 	v.Run = now
 	if err != nil {
@@ -205,6 +214,7 @@ func (x *Standing) read(each func(journal.Event)) error {
 			x.uses, x.v.Environment = b.Setup.Provider != "", variableNames(ctx, x.s.Store, b)
 		}
 		x.v.Add(e.Body)
+		x.flow.Take(e)
 		x.seq = e.Seq
 		each(e)
 	}
@@ -225,7 +235,7 @@ func (x *Standing) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	x.seq, x.v, x.state = 0, view.Snapshot{Version: 1}, nil
+	x.seq, x.v, x.state, x.flow = 0, view.Snapshot{Version: 1}, nil, flow.Fold{}
 	return nil
 }
 
@@ -244,7 +254,7 @@ func (x *Standing) forget() {
 	if x.idle != nil {
 		x.idle.Stop()
 	}
-	x.seq, x.v, x.state, x.idle = 0, view.Snapshot{}, nil, nil
+	x.seq, x.v, x.state, x.flow, x.idle = 0, view.Snapshot{}, nil, flow.Fold{}, nil
 }
 
 // Used is what a run used of its model so far; false for a model without a provider, and where the
@@ -258,4 +268,9 @@ func (s *Folder) Used(ctx context.Context, b journal.RunCreated) (view.Spending,
 		return view.Spending{}, false // whoever reads on in the record comes to the same fault, and says it
 	}
 	return view.Spent(s.Finished(st)), true
+}
+
+// Find completes what a person typed to a whole id.
+func Find(ctx context.Context, s *Store, kind byte, text string) (string, error) {
+	return find.ID(ctx, s, kind, text)
 }

@@ -11,6 +11,7 @@ import (
 	"agent/db"
 	"agent/db/redact"
 	"agent/host"
+	"agent/host/child"
 	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/host/view"
@@ -175,36 +176,39 @@ func noticeAll(a *App, lines []string) {
 // is resumed by another process must not behave differently.
 func withVariables(ctx context.Context, s *Folder, c journal.RunCreated) (host.Env, []string, error) {
 	env, own := s.Env, shell.Allowed(os.Environ())
-	recorded := shell.Recorded(own)
+	environ := own
 	switch {
 	case c.Run == "":
-		env.Environ, env.Variables = recorded, shell.EnvironmentNames(recorded)
+		env.Environ = shell.Recorded(own)
+		env.Variables = shell.EnvironmentNames(env.Environ)
 		return env, own, nil
-	case c.Env == "":
-		return env, own, nil
-	}
-	kept, err := s.Store.Environment(ctx, c.Env)
-	var lost *db.LostEnvironmentError
-	switch {
-	case errors.As(err, &lost):
-		env.Variables = shell.EnvironmentNames(recorded)
-		env.Notes = append(slices.Clone(env.Notes), fmt.Sprintf(
-			"the environment that commands got when the run was started cannot be given back: %v; they get that of this process", lost))
-		return env, own, nil
-	case err != nil:
-		return env, nil, err
-	}
-	s.Store.Know(redact.FromEnvironment(kept)...)
-	env.Variables = shell.EnvironmentNames(kept)
-	environ := shell.Restored(kept, own)
-	if !slices.Equal(environ, own) {
-		exe, err := Binary()
-		if err == nil {
-			env.Tools, err = builtIn(s.app, s.Host, exe, environ)
+	case c.Env != "":
+		kept, err := s.Store.Environment(ctx, c.Env)
+		if lost := (*db.LostEnvironmentError)(nil); errors.As(err, &lost) {
+			env.Variables = shell.EnvironmentNames(shell.Recorded(own))
+			env.Notes = append(slices.Clone(env.Notes), fmt.Sprintf(
+				"the environment that commands got when the run was started cannot be given back: %v; they get that of this process", lost))
+			break
 		}
 		if err != nil {
-			return env, nil, fmt.Errorf("give the commands of run %s their environment: %w", c.Run, err)
+			return env, nil, err
 		}
+		s.Store.Know(redact.FromEnvironment(kept)...)
+		env.Variables, environ = shell.EnvironmentNames(kept), shell.Restored(kept, own)
+	}
+	if slices.Equal(environ, own) && len(c.Vars) == 0 {
+		return env, environ, nil
+	}
+	exe, err := Binary()
+	var delegate tools.Tool
+	if err == nil {
+		delegate, err = env.Tools.Get(child.Name)
+	}
+	if err == nil {
+		env.Tools, err = builtIn(s.app, s.Host, exe, environ, c.Vars, delegate)
+	}
+	if err != nil {
+		return env, nil, fmt.Errorf("give the commands of run %s their environment: %w", c.Run, err)
 	}
 	return env, environ, nil
 }

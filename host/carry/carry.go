@@ -145,22 +145,31 @@ func (c Carrier) Recover(ctx context.Context, how host.Carry, except func(app.Ru
 	for _, r := range all.On {
 		go func() { lines <- c.One(ctx, r).Line() }()
 	}
-	late := time.After(Patience)
-	for range all.On {
+	c.report(lines, len(all.On), time.After(Patience))
+	if all.More > 0 {
+		c.Say(fmt.Sprintf("agent: %d more can go on in the background once one of those has ended", all.More))
+	}
+	return nil
+}
+
+// report tells the person what comes of starting n runs, and of those without a result once it is
+// late, how many they are.
+func (c Carrier) report(lines <-chan string, n int, late <-chan time.Time) {
+	for ; n > 0; n-- {
 		select {
 		case line := <-lines:
 			if line != "" {
 				c.Say("agent: " + line)
 			}
 		case <-late:
-			c.Say("agent: runs are being started in the background: agent ls")
-			return nil
+			what := "1 run is"
+			if n > 1 {
+				what = fmt.Sprintf("%d runs are", n)
+			}
+			c.Say(fmt.Sprintf("agent: %s still being started in the background: agent ls", what))
+			return
 		}
 	}
-	if all.More > 0 {
-		c.Say(fmt.Sprintf("agent: %d more can go on in the background once one of those has ended", all.More))
-	}
-	return nil
 }
 
 // Result is what came of having a run go on.
@@ -169,11 +178,14 @@ type Result struct {
 	Why    string // it goes on
 	Failed string // why it does not; "" where it does, or where another process was first
 	Goes   bool
+	Ends   bool // somebody asked for its end, to which it goes on
 }
 
 // Line tells a person; "" where another process was first, which tells its own.
 func (r Result) Line() string {
 	switch {
+	case r.Goes && r.Ends:
+		return fmt.Sprintf("run %s is ended in the background, as somebody asked before: agent show %s", r.Run, r.Run)
 	case r.Goes:
 		return fmt.Sprintf("run %s goes on in the background (%s): agent attach %s", r.Run, r.Why, r.Run)
 	case r.Failed != "":
@@ -186,9 +198,13 @@ func (r Result) Line() string {
 func (c Carrier) One(ctx context.Context, r host.Carried) Result {
 	fault.Hit(fault.BeforeRecovery)
 	ctx = context.WithoutCancel(ctx) // who stops this process does not mean that run
+	ends, err := c.Folder.CancelKept(ctx, r.ID)
+	if err != nil {
+		return Result{Run: r.ID, Why: r.Why, Failed: err.Error()}
+	}
 	answer, err := Start(ctx, c.Dir, nil, launch.Job{Args: []string{"resume", "--no-recover", r.ID}, Why: r.Why})
 	if err == nil && answer.Accepted != nil {
-		return Result{Run: r.ID, Why: r.Why, Goes: true}
+		return Result{Run: r.ID, Why: r.Why, Goes: true, Ends: ends}
 	}
 	held := c.other(r.ID, answer.PID) != nil
 	row, rowErr := c.Folder.Store.Run(ctx, r.ID)

@@ -37,6 +37,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"checkpoints", checkpointsCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"serve", serveCommand{a}.command, ""},
 		{"web", webCommand{a}.command, ""},
+		{"flow", flowCommand{a}.command, ""},
 		{"models", modelsCommand{a}.command, ""},
 		{"tools", toolsCommand{a}.command, ""},
 		{"doctor", doctorCommand{a}.command, ""},
@@ -63,7 +64,7 @@ func (a *commandLine) commands() []*cli.Command {
 		if made.here != "" {
 			c = a.here(c, made.here)
 		}
-		if !slices.Contains([]string{"version", "completion", "help"}, made.name) { // which open nothing
+		if !slices.Contains([]string{"flow", "version", "completion", "help"}, made.name) { // which open nothing
 			c.Before = a.catchStops
 		}
 		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file

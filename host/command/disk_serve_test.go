@@ -34,12 +34,12 @@ func (w *world) serve() *diskServer {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(s.stop)
-	s.says("socket", 1)
+	s.await("socket", 1)
 	return s
 }
 
-// says waits until the server has said something so many times.
-func (s *diskServer) says(text string, times int) {
+// await waits until the server has said something so many times.
+func (s *diskServer) await(text string, times int) {
 	s.w.t.Helper()
 	defer func() {
 		if s.w.t.Failed() {
@@ -131,7 +131,7 @@ func TestDiskFullServer(t *testing.T) {
 			if late {
 				s = w.serve()
 			}
-			s.says("the disk is full: no run is carried on until 32 MiB are free on it: agent doctor", 1)
+			s.await("the disk is full: no run is carried on until 32 MiB are free on it: agent doctor", 1)
 			s.full("/v1/runs", fmt.Sprintf(`{"prompt":"- list_dir .\n","folder":%q,"runbook":true}`, w.dir))
 			s.full("/v1/pending/"+question+"/answer", `{"answer":"first"}`)
 			s.full("/v1/runs/"+ending+"/cancel", `{}`)
@@ -142,8 +142,8 @@ func TestDiskFullServer(t *testing.T) {
 				t.Error(got)
 			}
 			d.room()
-			s.says("there is room on the disk again: the server begins anew", 1)
-			s.says("goes on in the background (its process died)", 1)
+			s.await("there is room on the disk again: the server starts again", 1)
+			s.await("goes on in the background (its process died)", 1)
 			w.write("go", "")
 			s.ask("POST", "/v1/pending/"+question+"/answer", `{"answer":"first"}`, 200)
 			s.ask("POST", "/v1/runs/"+ending+"/cancel", `{}`, 202)
@@ -156,13 +156,13 @@ func TestDiskFullServer(t *testing.T) {
 				t.Errorf("effects: %q\n%s", got, w.read("serve.log"))
 			}
 			if _, err := os.Stat(w.state("ballast")); err != nil {
-				t.Errorf("the ballast was not made anew: %v", err)
+				t.Errorf("the ballast was not made again: %v", err)
 			}
 			s.stop()
 			if said := w.read("serve.log"); s.cmd.ProcessState.ExitCode() != 0 || strings.Count(said, "the disk is full: ") != 1 || !strings.Contains(said, "the server has ended") {
 				t.Errorf("%v: %s", s.cmd.ProcessState, said)
 			}
-			if text, err := os.ReadFile(w.state("log/agent.log")); errors.Is(err, os.ErrNotExist) || !strings.Contains(string(text), "the server begins anew") {
+			if text, err := os.ReadFile(w.state("log/agent.log")); errors.Is(err, os.ErrNotExist) || !strings.Contains(string(text), "the server starts again") {
 				t.Errorf("the log: %v", err)
 			}
 		})

@@ -124,7 +124,7 @@ func (d *disk) breakDown() {
 	}
 }
 
-// repair mounts the ext4 anew, as a person would after checking it.
+// repair mounts the ext4 again, as a person would after checking it.
 func (d *disk) repair() {
 	d.t.Helper()
 	if err := d.unused(func() error { return unix.Unmount(d.path, 0) }); err != nil {
@@ -488,7 +488,7 @@ func TestDiskBallastKeepsTheResult(t *testing.T) {
 		t.Errorf("effects: %q\n%s", got, w.log.String())
 	}
 	if _, err := os.Stat(w.state("ballast")); err != nil {
-		t.Errorf("the ballast was not made anew: %v", err)
+		t.Errorf("the ballast was not made again: %v", err)
 	}
 }
 
@@ -864,7 +864,7 @@ func TestStateThatIsRefused(t *testing.T) {
 }
 
 // unflip puts back the first byte of a text that was flipped, wherever it lies now: its page may
-// have been written anew.
+// have been written again.
 func unflip(t *testing.T, path string, text []byte) {
 	t.Helper()
 	now, err := os.ReadFile(path)

@@ -16,8 +16,12 @@ brings the run forward. Questions are compared with their digests; what else
 stands here comes from the list of runs, which agent doctor compares with the
 record.
 
+A run may have others carry out tasks (delegate). They are not listed, but
+counted: "2 of 3 child runs done". With --children they stand below it.
+
 EXAMPLE
    agent ls
+   agent ls --children
    agent ls --interrupted
    agent ls --dir .
    agent ls --all --json
@@ -40,6 +44,7 @@ func (a lsCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "interrupted", Usage: "only runs that can be resumed"},
 			&cli.BoolFlag{Name: "waiting", Usage: "only runs that wait for a person"},
 			&cli.BoolFlag{Name: "all", Usage: "every run"},
+			&cli.BoolFlag{Name: "children", Usage: "below each run also those that it has made"},
 			jsonFlag(),
 		},
 		Action: a.run,
@@ -63,7 +68,11 @@ func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 	case err != nil:
 		return err
 	}
-	if v.Runs, v.Older, err = s.List(ctx, f); err == nil {
+	v.Runs, v.Older, err = s.List(ctx, f)
+	if err == nil && c.Bool("children") {
+		err = app.AddChildren(ctx, s.Folder, v.Runs, false)
+	}
+	if err == nil {
 		if b := s.Store.Behind(); b != nil {
 			v.Behind = b.What
 		}

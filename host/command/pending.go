@@ -8,7 +8,6 @@ import (
 
 	"agent/host/app"
 	"agent/host/view"
-	"agent/recovery/fault"
 )
 
 const pendingHelp = `Lists the questions that wait for a person, with what each answer does and
@@ -57,8 +56,10 @@ func (a pendingCommand) run(ctx context.Context, c *cli.Command) error {
 		return errors.Join(err, s.close())
 	}
 	for _, r := range rows {
-		v.Requests = append(v.Requests, view.NewRequest(r, fault.Now()))
+		asked, readErr := app.Request(ctx, s.Folder, r)
+		err = errors.Join(err, readErr)
+		v.Requests = append(v.Requests, asked)
 	}
 	a.print(c, v, func() { a.Requests(v, "no question is open"+a.inFolder()) })
-	return errors.Join(s.unlessBehind(), s.close())
+	return errors.Join(err, s.unlessBehind(), s.close())
 }

@@ -34,6 +34,9 @@ What is piped in joins the prompt, in a block named stdin; agent run - reads
 the prompt itself there. In a loop that reads lines, in cron and over ssh,
 < /dev/null keeps the run from waiting for input that is meant for others.
 
+A flow is a file of phases, each with a model, a mode, inputs and outputs of
+its own: agent help flows. The argument beside -f is its task.
+
 With --detach the run goes on in the background. At its start the command has
 others go on there that a crash or a restart of the machine interrupted:
 agent help background.
@@ -47,6 +50,7 @@ EXAMPLE
    git diff | agent run "review this"
    agent run --runbook -f release.md
    agent run --dir ~/site -f task.md
+   agent run -f feature.md "Add CSV export"
    agent run -c continue
    agent run --detach "update the dependencies, run the tests"
 
@@ -62,7 +66,7 @@ func (a runCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "carry out a prompt",
-		ArgsUsage:   `"prompt" | - | -f FILE`,
+		ArgsUsage:   `"prompt" | - | -f FILE [TASK]`,
 		Description: runHelp,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the prompt from `FILE`"},
@@ -73,6 +77,7 @@ func (a runCommand) command() *cli.Command {
 			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "of a flow: print what would be carried out, and change nothing"},
 			detachFlag(),
 			noRecoverFlag(),
 			a.thinkingFlag(),
@@ -97,10 +102,13 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	}
 	req, err := a.startRequest(ctx, c)
 	if err == nil {
-		err = given.Named(req)
+		err = given.Named(c, req)
 	}
 	if err != nil {
 		return err
+	}
+	if c.Bool("dry-run") {
+		return a.dryRun(c, given, req)
 	}
 	if a.driver != nil {
 		req.Run = a.driver.job.Run
@@ -140,6 +148,9 @@ func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.Star
 	var err error
 	if req.Prompt, req.Source, err = a.prompt(ctx, c); err != nil {
 		return req, err
+	}
+	if req.Source != "" {
+		req.Task = c.Args().First() // refused where the file is no flow
 	}
 	req.Folder, err = a.folder(c.String("dir"))
 	return req, err
@@ -182,7 +193,7 @@ func (s starting) lastRun(ctx context.Context, thread, folder string) (app.RunRo
 		}
 		return *row, nil
 	}
-	id, err := s.Store.Find(ctx, 't', thread)
+	id, err := app.Find(ctx, s.Store, 't', thread)
 	if err != nil {
 		return app.RunRow{}, err
 	}

@@ -21,8 +21,6 @@ const inputPatience = time.Second
 func (a runCommand) prompt(ctx context.Context, c *cli.Command) (text, source string, err error) {
 	file, args := c.String("file"), c.Args()
 	switch {
-	case file != "" && args.Present():
-		return "", "", app.Usage(errors.New("give the prompt as an argument or with -f, not both"))
 	case args.Len() > 1:
 		return "", "", app.Usage(errors.New("give the prompt as one argument: put it in quotes"))
 	case file != "":
@@ -94,7 +92,7 @@ func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch app.Choice) 
 		return "", nil
 	}
 	if ch.Name == runbook.Name {
-		return "", a.nothingPiped(ctx)
+		return "", a.nothingPiped(ctx, "a runbook")
 	}
 	b, err := a.whole(ctx, input.Open(a.In), inputPatience, "agent: stdin is a pipe that stays open: the run begins at its end, since what is piped in joins the prompt\n"+
 		"       where nothing is to be piped in, add: < /dev/null")
@@ -111,14 +109,17 @@ func (a *commandLine) piped(ctx context.Context, c *cli.Command, ch app.Choice) 
 	return text, nil
 }
 
-// nothingPiped refuses input of a runbook, whose steps have an empty stdin.
-func (a *commandLine) nothingPiped(ctx context.Context) error {
+// nothingPiped refuses input of what takes none: the steps of a runbook have an empty stdin.
+func (a *commandLine) nothingPiped(ctx context.Context, what string) error {
+	if !input.Carries(a.In) {
+		return nil
+	}
 	begins, err := input.Begins(ctx, a.In, inputPatience)
 	switch {
 	case begins:
-		return app.Usage(errors.New("something is piped in, and a runbook takes no input; add: < /dev/null, or write it to a file that a step reads"))
+		return app.Usage(fmt.Errorf("something is piped in, and %s takes no input; add: < /dev/null, or write it to a file that a step reads", what))
 	case errors.Is(err, input.ErrQuiet):
-		a.Say(a.Err, "agent: stdin is a pipe that stays open; a runbook takes no input and goes on without it; to skip the wait, add: < /dev/null")
+		a.Say(a.Err, "agent: stdin is a pipe that stays open; %s takes no input and goes on without it; to skip the wait, add: < /dev/null", what)
 	case err != nil:
 		return fmt.Errorf("read stdin: %w", err)
 	}

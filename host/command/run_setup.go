@@ -34,6 +34,12 @@ func (s starting) complete(ctx context.Context, given flags.Run, req *host.Start
 	if err != nil {
 		return err
 	}
+	if again, err := s.continueFlow(ctx, given, req, thread, conf); again || err != nil {
+		return err
+	}
+	if given.Flow {
+		return s.completeFlow(ctx, given, req, thread, conf)
+	}
 	ch, err := s.ChooseModel(ctx, given.Wish, thread, conf)
 	if err != nil {
 		return flags.NoModel(s.c, req.Prompt, err)

@@ -40,8 +40,9 @@ import (
 //	endcmd WORD...       SIGTERM to each process of this script with exactly this command
 //	                     line, of which there must be one
 //	killrunner           SIGKILL to every runner of this script's state folder
-//	ids                  sets $RUN, $PENDING and $CALL: newest run, open request, last call whose
-//	                     outcome is unknown
+//	ids                  sets $RUN, $CHILD, $PENDING and $CALL: newest run, the first below it,
+//	                     open request, last call whose outcome is unknown
+//	child VARIABLE TASK  sets the variable to the newest run below another with the task
 //	count N FILE TEXT    expects exactly N lines of the file to hold the text
 //	fault POINT          arms a fault point for the next commands; "fault off" disarms it
 //	same FILE FILE       expects both files to be equal byte for byte
@@ -123,6 +124,7 @@ func build(dir string) error {
 }
 
 func TestScripts(t *testing.T) {
+	lockAsTheProduct(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireUniqueNames:  true,
@@ -137,6 +139,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
 			e.Setenv("NO_COLOR", "1")
+			examples, err := filepath.Abs("../../scripts/demo/flows")
+			if err != nil {
+				return err
+			}
+			e.Setenv("EXAMPLES", examples)
 			e.Setenv("GORACE", noWait)
 			e.Values[serverKey{}] = &served{}
 			e.Defer(func() { endRunners(e.WorkDir) })
@@ -146,7 +153,7 @@ func TestScripts(t *testing.T) {
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
 			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "pages": cmdPages,
-			"waitservers": cmdWaitServers, "sql": cmdSQL, "lines": cmdLines, "cuts": cmdCuts, "cursor": cmdCursor,
+			"waitservers": cmdWaitServers, "sql": cmdSQL, "family": cmdFamily, "child": cmdChild, "lines": cmdLines, "cuts": cmdCuts, "cursor": cmdCursor,
 		},
 	})
 }
@@ -213,6 +220,10 @@ type listed struct {
 	Runs []struct {
 		ID     string `json:"id"`
 		Status string `json:"status"`
+
+		Children []struct {
+			ID string `json:"id"`
+		} `json:"children"`
 	} `json:"runs"`
 }
 
@@ -228,16 +239,20 @@ func cmdWaitRun(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdIDs(ts *testscript.TestScript, neg bool, args []string) {
 	var l listed
-	if err := agentJSON(ts, &l, "ls", "--all"); err != nil {
+	if err := agentJSON(ts, &l, "ls", "--all", "--children"); err != nil {
 		ts.Fatalf("%v", err)
 	}
 	if len(l.Runs) == 0 {
 		ts.Fatalf("there is no run")
 	}
 	ts.Setenv("RUN", l.Runs[0].ID)
+	if below := l.Runs[0].Children; len(below) > 0 {
+		ts.Setenv("CHILD", below[0].ID)
+	}
 	var p struct {
 		Requests []struct {
-			ID string `json:"id"`
+			ID  string `json:"id"`
+			Run string `json:"run_id"`
 		} `json:"requests"`
 	}
 	if err := agentJSON(ts, &p, "pending"); err != nil {
@@ -246,6 +261,7 @@ func cmdIDs(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("PENDING", "")
 	if len(p.Requests) > 0 {
 		ts.Setenv("PENDING", p.Requests[0].ID)
+		ts.Setenv("ASKING", p.Requests[0].Run)
 	}
 	var s struct {
 		Calls []struct {

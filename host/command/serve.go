@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -89,6 +90,10 @@ func (a serveCommand) once(ctx context.Context, o serve.Options) (*serve.Server,
 		if s, read = a.open(ctx, app.Read); !errors.Is(read, app.ErrNoState) { // else there is nothing to read
 			err = read
 		}
+	}
+	if errors.Is(err, app.ErrReadOnly) || errors.Is(err, syscall.EROFS) {
+		home, _ := a.Home() // it was found to be opened
+		err = &serve.ReadOnlyError{Home: home, Err: err}
 	}
 	if err != nil {
 		return nil, err

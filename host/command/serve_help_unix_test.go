@@ -42,8 +42,8 @@ func TestHelpListsTheCodes(t *testing.T) {
 	}
 }
 
-// told is a state folder where agent help server has it, with a server and its model.
-func told(t *testing.T, turns ...modeltest.Turn) (f *servedFolder, model *modeltest.Server) {
+// newHelpFolder is a state folder where agent help server has it, with a server and its model.
+func newHelpFolder(t *testing.T, turns ...modeltest.Turn) (f *servedFolder, model *modeltest.Server) {
 	t.Helper()
 	const key = "test-help-key"
 	model, err := modeltest.Start(modeltest.Options{Key: key, Script: modeltest.Script{Turns: turns}})
@@ -103,7 +103,7 @@ func TestServerExamples(t *testing.T) {
 			t.Skip("there is no", name)
 		}
 	}
-	f, _ := told(t, modeltest.Turn{Calls: []modeltest.Call{{Tool: "shell", Args: []byte(`{"command": "echo yes >> effect"}`)}}}, modeltest.Turn{Text: "Done."})
+	f, _ := newHelpFolder(t, modeltest.Turn{Calls: []modeltest.Call{{Tool: "shell", Args: []byte(`{"command": "echo yes >> effect"}`)}}}, modeltest.Turn{Text: "Done."})
 	var blocks []string
 	for _, b := range regexp.MustCompile(`(?m)(?:^    .*\n)+`).FindAllString(part(t, "server", "Examples"), -1) {
 		b = regexp.MustCompile(`(?m)^    `).ReplaceAllString(b, "")
@@ -174,7 +174,7 @@ func (f *servedFolder) cron(table string) {
 // for a thread that is to go on in it and for a run.
 func TestServeStartEdges(t *testing.T) {
 	t.Parallel()
-	f, model := told(t, modeltest.Turn{Text: "A dot."})
+	f, model := newHelpFolder(t, modeltest.Turn{Text: "A dot."})
 	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	seen := f.post(map[string]any{"prompt": "what is it?", "folder": f.dir + "/site", "images": []string{pixel}})
 	f.until(seen, "completed")

@@ -189,3 +189,35 @@ func TestServeEndsForANewerFormat(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A state folder that cannot be written has no place for the server's socket: that is said, with
+// the commands that help.
+func TestServeInReadOnlyFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("for root no mode keeps anybody out")
+	}
+	f := newServedFolder(t)
+	f.serve("")
+	f.stop()
+	if err := os.Remove(filepath.Join(f.home, "locks", "store")); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{filepath.Join(f.home, "locks"), f.home} {
+		if err := os.Chmod(dir, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Chmod(dir, 0o700) // else it cannot be removed, which would be reported
+	}
+	for _, command := range [][]string{{"serve"}, {"web", "--no-open", "--port", "0"}} {
+		out, err := f.agent(nil, command...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			t.Errorf("agent %s: %v", command[0], err)
+		}
+		for _, want := range []string{"the socket of a server lies in " + f.home + ", which cannot be written", "agent ls --all\n", "AGENT_HOME=FOLDER agent serve\n"} {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("agent %s does not say %q:\n%s", command[0], want, out)
+			}
+		}
+	}
+}

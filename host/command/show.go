@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
+	"agent/host/flow/standing"
 	"agent/host/lines"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -19,7 +20,8 @@ const showHelp = `Shows a run from its record: its status and place, what was as
 model answered, each call with its outcome, every decision of recovery with
 its reason, questions and answers. With --follow it continues with what
 happens now, until the run ends, or waits and nobody drives it; Ctrl-C ends
-the watching, never the run.
+the watching, never the run. Of a flow it shows a table: each phase with its
+status, try, run, time and cost, and what it made.
 
 last is the newest run of all folders, whatever became of it. Given a call
 (c-…), it shows that call and its whole output.
@@ -110,11 +112,18 @@ func (s showing) story(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
+	var f standing.Fold
+	flow := false
 	for e, err := range s.Store.Load(ctx, run, 0) {
 		if err != nil {
 			return err
 		}
-		t.Fact(run, e)
+		if b, ok := e.Body.(journal.RunCreated); ok {
+			flow = len(b.Flow) > 0
+		}
+		if f.Take(e); !flow {
+			t.Fact(run, e)
+		}
 	}
 	kept, err := s.Store.Answered(ctx, run)
 	if err != nil {
@@ -123,7 +132,29 @@ func (s showing) story(ctx context.Context, run string) error {
 	if kept != nil {
 		t.Line(terminal.Bold, "?", view.KeptText(view.NewRequest(*kept, fault.Now())))
 	}
+	if err := s.family(ctx, v, &f); err != nil {
+		return err
+	}
 	t.Next(v)
+	return nil
+}
+
+// family prints the runs below a run; of a flow, the table of its phases.
+func (s showing) family(ctx context.Context, v view.Run, f *standing.Fold) error {
+	runs := []view.Run{v}
+	if err := app.AddChildren(ctx, s.Folder, runs, true); err != nil {
+		return err
+	}
+	table, err := f.Table(s.Host, runs[0].Children)
+	switch {
+	case err != nil:
+		return fmt.Errorf("show flow %s: %w", v.ID, err)
+	case table != nil:
+		s.app.Flow(table)
+	case v.NumChildren > 0:
+		s.app.Say(s.app.Out, "runs below it:")
+		s.app.Family(runs[0].Children, "  ")
+	}
 	return nil
 }
 
@@ -176,6 +207,13 @@ func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b j
 	so := fmt.Sprintf("%s, %s", view.Count(v.Turns, "turn"), view.Count(v.Calls, "call"))
 	if v.NumUnknown > 0 {
 		so += fmt.Sprintf(", %d with an unknown outcome", v.NumUnknown)
+	}
+	if v.Parent != "" {
+		above := v.Parent
+		if v.Root != v.Parent {
+			above += ", below run " + v.Root
+		}
+		t.Pair("below", fmt.Sprintf("run %s, as %s", above, v.Role))
 	}
 	t.Pair("thread", thread)
 	t.Pair("folder", s.app.Tilde(b.Folder))

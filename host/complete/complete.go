@@ -178,6 +178,12 @@ func (t *typedLine) arguments(ctx context.Context) {
 			t.commands()
 			t.topics()
 		}
+	case "flow":
+		if first {
+			t.offer("check", "print what a flow file says, and every mistake")
+		} else if len(t.args) == 1 {
+			fmt.Fprintln(t.c.Out, files)
+		}
 	case "completion":
 		if first {
 			t.offer("bash", "")

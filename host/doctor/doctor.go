@@ -219,7 +219,7 @@ func firstOf(list []string, n int) string {
 // else.
 func (f *Findings) temporary(home string) {
 	var left []string
-	for _, pattern := range []string{".key-*", ".ballast-*", ".agent-try-*", "blobs/*/.new-*"} {
+	for _, pattern := range []string{".key-*", ".ballast-*", ".agent-try-*", "blobs/*/.new-*", "keep/*/.new-*"} {
 		found, err := filepath.Glob(filepath.Join(home, filepath.FromSlash(pattern)))
 		if err != nil {
 			f.Bad(areaTemp, "", "look for %s: %v", pattern, err) // the patterns are our own
@@ -268,7 +268,7 @@ func Examine(ctx context.Context, h *host.Host, fix bool) (Findings, error) {
 
 // reload reads the rows of the runs.
 func (e *examiner) reload(ctx context.Context) error {
-	rows, err := e.h.Store.Runs(ctx, db.Filter{All: true})
+	rows, err := e.h.Store.Runs(ctx, db.Filter{All: true, Children: true})
 	e.rows = map[string]db.RunRow{}
 	for _, r := range rows {
 		e.rows[r.ID] = r

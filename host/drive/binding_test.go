@@ -79,7 +79,7 @@ func TestChangedBinaryAndToolsAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := judge{&Process{Version: "2"}, reg}
+	j := judge{Process: &Process{Version: "2"}, tools: reg}
 	same := journal.RunCreated{Version: "2", ToolsHash: reg.Digest()}
 	if got := j.changes(&recovery.State{Created: same}); len(got) != 0 {
 		t.Errorf("nothing changed: %q", got)

@@ -30,11 +30,13 @@ type caller struct {
 	came    []ended                    // results that were recorded and are not durable yet
 	flying  map[int]context.CancelFunc // by index in the current turn
 	handles map[int]prepared           // by index in the current turn
-	full    error                      // the state folder had no room for a call's files: nothing new may be started
+	below   below
+	full    error // the state folder had no room for a call's files: nothing new may be started
 }
 
 // start makes calls ready, records their start, and has them begin once that is durable. Step 5.
 func (cl *caller) start(ctx context.Context, calls []*recovery.Call) error {
+	together := len(calls) + len(cl.state.InFlight()) // what is under way has its share of the limits
 	for _, c := range calls {
 		if err := ctx.Err(); err != nil {
 			return nil // the loop leaves before the next effect
@@ -43,7 +45,7 @@ func (cl *caller) start(ctx context.Context, calls []*recovery.Call) error {
 			cl.record(void)
 			return nil
 		}
-		if ready, err := cl.prepare(ctx, c); err != nil || !ready {
+		if ready, err := cl.prepare(ctx, c, together); err != nil || !ready {
 			return err
 		}
 	}
@@ -60,8 +62,8 @@ type prepared struct {
 // prepare lays ready what the call needs and records its start; a call that cannot be made ready is
 // settled as not executed. A state folder that takes no files is no fault of the call: the run
 // stops here, and the call is still to come. The start is in the commit of step 4, or of step 6
-// where another call was before it.
-func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
+// where another call was before it. So many calls are under way together.
+func (cl *caller) prepare(ctx context.Context, c *recovery.Call, together int) (bool, error) {
 	t, err := cl.env.Tools.Get(c.Tool)
 	if err != nil {
 		cl.settleNotRun(c, err)
@@ -78,7 +80,8 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 	if p, ok := t.(tools.Preparer); ok {
 		fault.Hit(fault.BeforePrepare)
 		tc := cl.toolCall(c)
-		tc.Place = place
+		tc.Place, tc.Parent = place, parentOf(cl.state, together)
+		tc.Parent.Tools = cl.env.Tools.Names()
 		before, handle, err := p.Prepare(ctx, tc)
 		if errors.Is(err, runner.ErrBegan) {
 			if err := cl.p.clearGivenUp(tc); err != nil {
@@ -98,6 +101,9 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call) (bool, error) {
 			return false, nil
 		}
 		fact.Before, cl.handles[c.Index] = before, prepared{handle, t, tc}
+		if d, ok := handle.(tools.Delegated); ok {
+			fact.Child = d.Child()
+		}
 		fault.Hit(fault.AfterPrepare)
 	}
 	cl.record(fact)
@@ -152,9 +158,12 @@ func (cl *caller) fly(ctx context.Context, c *recovery.Call, how journal.How, do
 	callCtx, cancel := context.WithCancel(ctx)
 	cl.flying[c.Index] = cancel
 	tc := cl.toolCall(c)
+	tc.Waits = cl.waits(callCtx, tc.Place)
 	began := time.Now()
 	cl.pending = append(cl.pending, pendingStart{tc.Place, how == journal.HowExecuted, func() {
+		cl.below.begin(tc)
 		go func() {
+			defer cl.below.end(tc)
 			e := ended{place: tc.Place}
 			defer func() {
 				if p := recover(); p != nil {
@@ -182,6 +191,7 @@ func carryOut(ctx context.Context, tc tools.Call, do act) (e ended) {
 
 // stopCalls ends what is under way: a runner is asked durably, anything else by its context.
 func (cl *caller) stopCalls(ctx context.Context, a recovery.StopCalls) error {
+	cl.attachAgain(ctx)
 	if err := cl.flush(ctx); err != nil {
 		return err
 	}
@@ -209,7 +219,7 @@ func (cl *caller) stopCalls(ctx context.Context, a recovery.StopCalls) error {
 		cl.settle(e)
 		cl.drain()
 	case <-limit.C:
-		cl.giveUp(ctx, a.Calls)
+		cl.giveUp(ctx, slices.DeleteFunc(slices.Clone(a.Calls), isBelow)) // a run below ends by itself what does not react
 	case <-ctx.Done():
 	}
 	return nil

@@ -23,6 +23,7 @@ type Changes struct {
 	Model   *journal.ModelChange // asked from then on
 	Folder  string               // where the workspace is now, absolute
 	Message string               // for the model, before its next answer
+	Redo    string               // the phase of a flow that is to be done again
 }
 
 // RefusedChangeError says that a run cannot be resumed as it was asked for. Nothing was recorded.
@@ -37,6 +38,10 @@ func (e *RefusedChangeError) Error() string { return fmt.Sprintf("resume run %s:
 func (t Changes) possible(s *recovery.State) error {
 	c := s.Created
 	switch {
+	case t.Redo != "" && c.Flow == nil:
+		return &RefusedChangeError{c.Run, fmt.Sprintf("it is no flow, and has no phase %s to do again", t.Redo)}
+	case t.Message != "" && c.Flow != nil:
+		return &RefusedChangeError{c.Run, "it is a flow, and no model of it reads a message; go on without one: agent resume " + c.Run}
 	case t.Message != "" && c.Authored:
 		return &RefusedChangeError{c.Run, "its steps were written before it began and no model reads a message; go on without one: agent resume " + c.Run}
 	case t.Model != nil && (c.Authored || c.Setup.Provider == ""):

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/db/family"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
@@ -63,9 +64,11 @@ func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.
 		return nil, fmt.Errorf("claim run %s: its journal changed while it was read: %w", run, db.ErrLostRace)
 	}
 	d, err := p.newDriver(s, head, lock)
-	if err == nil {
-		d.policy.lost = lost
+	if err != nil {
+		return nil, err
 	}
+	d.policy.lost = lost
+	_, err = d.refold(ctx, s)
 	return d, err
 }
 
@@ -95,16 +98,26 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	if err := d.enter(ctx, created); err != nil {
 		return err
 	}
-	if err := TakeThreadResolutions(ctx, d.p, s.Created.Thread, s.Created.Run); err != nil {
+	if err := TakeThreadResolutions(ctx, d.p, s.Created.FamilyThread(), s.Created.Run); err != nil {
 		return err
 	}
-	unknown, err := d.p.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
+	unknown, err := d.p.Store.Doubts(ctx, s.Created.FamilyThread(), s.Created.Run)
 	if err != nil {
 		return err
 	}
 	body := t.claim(s, d.judge().claimFact(s, unknown))
+	if body.MovedOn, err = family.Moved(ctx, d.p.Store, s.Created.Run); err != nil {
+		return err
+	}
 	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.policy.lost), t.notes(s))
 	d.record(body)
+	if t.Redo != "" {
+		fact, err := d.flow.Redo(t.Redo)
+		if err != nil {
+			return &RefusedChangeError{s.Created.Run, err.Error()}
+		}
+		d.record(fact)
+	}
 	for _, n := range notes {
 		d.record(journal.RunNoted{Text: n})
 	}
@@ -180,9 +193,18 @@ func Claim(ctx context.Context, p *Process, run string, t Changes, shown func(Pl
 		if err := d.inbox.readInbox(ctx); err != nil {
 			return err
 		}
-		if shown != nil {
-			shown(d.judge().planFor(ctx, d.state, nil, false))
+		if shown == nil {
+			return nil
 		}
+		plan := d.judge().planFor(ctx, d.state, nil, false)
+		if d.flow != nil {
+			flow, _, err := d.flow.Plan(ctx, d.p, false)
+			if err != nil {
+				return err
+			}
+			plan.Flow = &flow
+		}
+		shown(plan)
 		return nil
 	})
 }

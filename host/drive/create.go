@@ -26,7 +26,9 @@ type New struct {
 	Earlier []journal.Message // what its thread said
 	Unknown []journal.Unknown // what other runs of the thread left unknown
 	Before  string            // the folder of the run before it in the thread
-	Edited  string            // the file of the prompt that it goes on with, where that was edited
+	// Recorded hears that the run is on record; nil for nobody.
+	Recorded func()
+	Edited   string // the file of the prompt that it goes on with, where that was edited
 }
 
 // Create records a new run and drives it. Its lock is taken before its row exists.
@@ -36,6 +38,13 @@ func Create(ctx context.Context, p *Process, n New) (out Outcome, err error) {
 		d, err := p.newDriver(&recovery.State{Earlier: n.Earlier}, db.Head{Run: n.Created.Run, Thread: n.Created.Thread}, lock)
 		if err != nil {
 			return err
+		}
+		if n.Created.Flow != nil {
+			if d.flow, err = p.Flows(n.Created, nil); err != nil {
+				return err
+			}
+			d.state = d.flow.State()
+			d.state.Earlier = n.Earlier
 		}
 		d.use(n.Env)
 		d.fresh, d.turn.model = n.Fresh, n.Model
@@ -57,11 +66,16 @@ func (d *driver) create(ctx context.Context, n New) error {
 	}
 	d.noteMove(n.Before)
 	d.noteEdited(n.Edited)
-	d.settleDown(recovery.Next(d.state))
+	if d.flow == nil {
+		d.settleDown(recovery.Next(d.state))
+	}
 	if err := d.calls.flush(ctx); err != nil {
 		return err
 	}
 	fault.Hit(fault.AfterClaim)
+	if n.Recorded != nil {
+		n.Recorded()
+	}
 	return nil
 }
 

@@ -26,4 +26,6 @@
 // An effect is started only after the commit that records its start came back without an error. A
 // commit that fails has an unknown outcome: nothing is started and nothing further is written; the
 // next start reads the truth.
+//
+// Over budget: at most 4600 lines: the parts of one driver, which write one journal together
 package drive

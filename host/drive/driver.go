@@ -3,7 +3,6 @@ package drive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -34,9 +33,9 @@ type driver struct {
 // newDriver drives with the environment that every run has, until use gives it another.
 func (p *Process) newDriver(s *recovery.State, head db.Head, lock *ofd.File) (*driver, error) {
 	p.Guard()
-	w, err := p.waker.Subscribe(p.Store.Files()...)
+	w, err := p.Subscribe()
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %v", p.Home, err)
+		return nil, err
 	}
 	rec := &recorder{p: p, env: p.Env, state: s, head: head, before: head.Epoch, seen: momentAt(p.Now().Round(0))}
 	pol := &policy{recorder: rec}
@@ -71,7 +70,7 @@ func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (
 		if err := claim(ctx); err != nil {
 			return err
 		}
-		if heard := d.p.Claimed; heard != nil {
+		if heard := d.p.Claimed; heard != nil && d.state.Created.Parent == "" {
 			heard(d.head.Run, d.head.Thread)
 		}
 		d.openLive()
@@ -132,6 +131,10 @@ func (d *driver) outcome() Outcome {
 // close ends what works for the run in this process. Its holder frees its lock.
 func (d *driver) close() {
 	defer d.inbox.waker.Close()
+	d.calls.awaitBelow()
+	if d.flow != nil {
+		d.flow.Close()
+	}
 	d.live.Close()
 	d.dropLive()
 	d.calls.tidy()

@@ -31,7 +31,7 @@ func (cl *caller) flush(ctx context.Context) error {
 		cl.p.sayKept(cl.state.Created.Run)
 		reached(cl.facts)
 		cl.deliver(ctx, cl.facts)
-		cl.facts, cl.consume, cl.refused, cl.came = nil, nil, nil, nil
+		cl.facts, cl.kept, cl.consume, cl.refused, cl.came = nil, nil, nil, nil, nil
 	} else if err := cl.inbox.dropRefused(ctx); err != nil {
 		cl.dead = cl.recordLost(err)
 		return cl.dead
@@ -74,6 +74,14 @@ func reached(facts []journal.Event) {
 			fault.Hit(fault.AtQuestion)
 		case journal.RequestAnswered:
 			fault.Hit(fault.AfterAnswer)
+		case journal.FlowPhaseStarted:
+			fault.Hit(fault.PhaseStarted)
+		case journal.FlowPhaseEnded:
+			fault.Hit(fault.PhaseEnded)
+		case journal.PhaseRewound:
+			fault.Hit(fault.PhaseRewound)
+		case journal.ArtifactsChecked:
+			fault.Hit(fault.ArtifactsLooked)
 		}
 	}
 }

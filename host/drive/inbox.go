@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"agent/db"
+	"agent/db/family"
 	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
@@ -164,17 +165,14 @@ func (in *inbox) dropRefused(ctx context.Context) error {
 	return nil
 }
 
-// TakeThreadResolutions brings home words on calls of a thread's earlier runs that a process which
-// ended had no time to.
+// TakeThreadResolutions brings home words on calls of a thread's earlier runs, and of those below
+// them, that a process which ended had no time to. The thread is that of the run at the top.
 func TakeThreadResolutions(ctx context.Context, p *Process, thread, except string) error {
-	rows, err := p.Store.ThreadRuns(ctx, thread)
+	rows, err := family.WithResolutions(ctx, p.Store, thread, except)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if row.ID == except || row.Unknown == 0 {
-			continue
-		}
 		inbox, err := p.Store.Inbox(ctx, row.ID)
 		if err != nil {
 			return err

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"agent/db"
+	"agent/db/family"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -16,21 +18,29 @@ import (
 type judge struct {
 	*Process
 	tools *tools.Registry
+	flow  Flow // that is imagined to go on; nil for any other run
 }
 
 // judge looks with the tools that every run has.
-func (p *Process) judge() judge { return judge{p, p.Env.Tools} }
+func (p *Process) judge() judge { return judge{Process: p, tools: p.Env.Tools} }
 
 // judge looks with the tools of the driver's run.
-func (rec *recorder) judge() judge { return judge{rec.p, rec.env.Tools} }
+func (rec *recorder) judge() judge { return judge{Process: rec.p, tools: rec.env.Tools} }
 
 // callFor is a call as its tool sees it where nothing of it is under way in this process.
 func callFor(s *recovery.State, c *recovery.Call) tools.Call {
 	return tools.Call{
 		Place: c.Place, Run: s.Created.Run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
 		Folder: s.Created.Folder, Before: c.Before,
-		Yes: c.Approved != "" || s.Created.Authored || s.Mode == journal.ModeYolo,
+		Yes: c.Approved != "" || s.Created.Authored || s.Mode == journal.ModeYolo, Child: c.Child, Parent: parentOf(s, 1),
 	}
+}
+
+// parentOf is a run as a tool sees it that has others carry calls out, so many of them at once.
+func parentOf(s *recovery.State, shares int) tools.Parent {
+	left, ok := recovery.Left(s, shares)
+	left.MaxTurns = s.Limits.MaxTurns
+	return tools.Parent{Created: s.Created, Mode: s.Mode, Limits: left, Spent: !ok}
 }
 
 // outcome is what others may see of how far the run came.
@@ -40,6 +50,11 @@ func (j judge) outcome(s *recovery.State) Outcome {
 		Text: j.Store.Redact(s.Final), Request: db.RedactValue(j.Store, s.Open), Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
 	}
 	o.Cost, o.Priced = s.Cost()
+	if s.Below.Estimated {
+		o.Estimated.Add(s.Below.Usage)
+	} else {
+		o.Usage.Add(s.Below.Usage)
+	}
 	for _, t := range s.Turns {
 		o.Calls += len(t.Calls)
 		for _, c := range t.Calls {
@@ -53,6 +68,7 @@ func (j judge) outcome(s *recovery.State) Outcome {
 	for _, c := range s.Undecided() {
 		o.Undecided = append(o.Undecided, j.named(c))
 	}
+	j.seeBelow(s, &o)
 	o.AboutUndecided = recovery.AsksUndecided(s) && !j.decided(s.Open.About)
 	for _, c := range s.Turns.Unsettled() {
 		if c.Phase == journal.PhaseStarted && j.goesOn(s, c) {
@@ -60,6 +76,36 @@ func (j judge) outcome(s *recovery.State) Outcome {
 		}
 	}
 	return o
+}
+
+// seeBelow adds what runs below left to people: calls whose outcome is unknown, and, of a run that
+// waits for nothing else, their questions. What cannot be read is no part of it: whoever looks at
+// such a run gets the reason.
+func (j judge) seeBelow(s *recovery.State, o *Outcome) {
+	run := s.Created.Run
+	if s.Created.Flow == nil && !slices.ContainsFunc(s.Turns, func(t *recovery.Turn) bool {
+		return slices.ContainsFunc(t.Calls, func(c *recovery.Call) bool { return c.Child != "" })
+	}) {
+		return
+	}
+	unknown, err := family.Undecided(context.Background(), j.Store, run)
+	for _, c := range unknown {
+		if c.Run != run && err == nil {
+			o.Undecided = append(o.Undecided, NamedCall{ID: c.ID, Tool: c.Tool, Words: "of run " + c.Run, Started: c.Started})
+		}
+	}
+	if s.Status != recovery.StatusWaiting || s.Open != nil {
+		return
+	}
+	below, err := family.Below(context.Background(), j.Store, run)
+	for _, row := range below {
+		if row.Pending == nil || err != nil {
+			continue
+		}
+		if o.Questions++; o.Request == nil {
+			o.Request = db.RedactValue(j.Store, &row.Pending.Request)
+		}
+	}
 }
 
 // decided says whether a person decided on a call. The run that the call belongs to has that at
@@ -76,7 +122,7 @@ func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
 		return false
 	}
 	a, ok := t.(tools.Process)
-	return ok && a.Find(context.Background(), callFor(s, c)).State == recovery.ProcessRunning
+	return ok && c.Child == "" && a.Find(context.Background(), callFor(s, c)).State == recovery.ProcessRunning
 }
 
 // noneAlive looks again for the call that a question calls possibly running, at the moment when it

@@ -20,7 +20,7 @@ var errLeave = errors.New("leave the run")
 // durable first.
 func (d *driver) loop(ctx context.Context) error {
 	for {
-		err := d.step(ctx, recovery.Next(d.state))
+		err := d.step(ctx)
 		var first *db.ConflictError
 		if errors.As(err, &first) {
 			err = d.readAgain(ctx)
@@ -41,6 +41,9 @@ func (d *driver) readAgain(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	stopping := d.state.Stopping
 	s, _, err := d.p.unredacted(ctx, d.state.Created.Run) // what is lost was said at the claim
+	if err == nil {
+		s, err = d.refold(ctx, s)
+	}
 	if err != nil {
 		return err
 	}
@@ -59,7 +62,11 @@ func (d *driver) readAgain(ctx context.Context) error {
 	return d.inbox.readInbox(ctx)
 }
 
-func (d *driver) step(ctx context.Context, action recovery.Action) error {
+func (d *driver) step(ctx context.Context) error {
+	if d.flow != nil {
+		return d.flow.Step(ctx, Hands{d})
+	}
+	action := recovery.Next(d.state)
 	switch a := action.(type) {
 	case recovery.Record:
 		if endsRun(a) {
@@ -81,8 +88,12 @@ func (d *driver) step(ctx context.Context, action recovery.Action) error {
 	if d.calls.full == nil && startsSomething(action) && d.p.Store.DiskFull() {
 		d.calls.full = errDiskFull
 	}
-	if d.calls.full != nil && (startsSomething(action) || len(d.calls.flying) == 0) {
+	switch {
+	case d.calls.full == nil:
+	case len(d.calls.flying) == 0:
 		return d.stopOnFullDisk(ctx)
+	case startsSomething(action):
+		return d.await(ctx)
 	}
 	return d.perform(ctx, action)
 }
@@ -106,6 +117,9 @@ func startsSomething(a recovery.Action) bool {
 }
 
 func (d *driver) perform(ctx context.Context, action recovery.Action) error {
+	if d.calls.below.unknown {
+		return d.calls.takeIn(ctx)
+	}
 	switch a := action.(type) {
 	case recovery.Recover:
 		return d.calls.recover(ctx, a.Calls)
@@ -141,6 +155,11 @@ func (d *driver) await(ctx context.Context) error {
 	}
 	if err := d.calls.flush(ctx); err != nil || d.calls.full != nil && len(d.calls.flying) == 0 {
 		return err // nothing that was to begin has begun
+	}
+	if parks, left := d.calls.below.stands(len(d.calls.flying)); parks {
+		return d.calls.park(ctx)
+	} else if left != nil {
+		return d.leave(ctx, left.Cause, left.Detail)
 	}
 	limit, stop := d.deadline()
 	defer stop()
@@ -181,7 +200,7 @@ func (d *driver) leave(ctx context.Context, why journal.Cause, detail string) er
 	// A result that came in may have finished the run: success beats a late shutdown.
 	for {
 		r, ok := recovery.Next(d.state).(recovery.Record)
-		if !ok {
+		if !ok || d.flow != nil {
 			break
 		}
 		d.recordNext(ctx, r.Facts)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"agent/db"
 	"agent/host/owner"
@@ -24,6 +25,23 @@ type Plan struct {
 	Steps      []PlanStep
 	Then       string   // what comes next
 	Notes      []string // what changed since
+	Flow       *FlowPlan
+}
+
+// FlowPlan is how a flow stands where it is to go on: what its record says, and how each artifact
+// that counts compares with that.
+type FlowPlan struct {
+	Name      string
+	Phases    []PlanPhase
+	Artifacts []journal.ArtifactCheck
+	Redone    []journal.Rewound // what is to be done again for that; of a dry run
+}
+
+// PlanPhase is a phase, or a branch of one.
+type PlanPhase struct {
+	Name   string
+	Status string
+	Run    string // that carries it out, of one that is under way
 }
 
 // PlanStep is the decision about one call of the turn that was under way.
@@ -58,12 +76,15 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 	} else if held {
 		return Plan{}, &owner.HeldError{Run: run, Holder: holder}
 	}
+	if s.Created.Flow != nil {
+		return p.dryRunFlow(ctx, s, t, lost)
+	}
 	env, err := p.envToLook(ctx, s)
 	if err != nil {
 		return Plan{}, err
 	}
 	defer env.Release()
-	j := judge{p, env.Tools}
+	j := judge{Process: p, tools: env.Tools}
 	s.Acting = j.acting
 	notes := slices.Concat(j.changes(s), lostNotes(lost), t.notes(s))
 	if err := j.imagineClaim(ctx, s, t); err != nil {
@@ -75,7 +96,7 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 	}
 	for _, step := range plan.Steps {
 		if step.call.Phase == journal.PhaseStarted {
-			if err := imagine(s, step.found.Facts(step.call)...); err != nil {
+			if err := j.imagine(s, step.found.Facts(step.call)...); err != nil {
 				return Plan{}, err
 			}
 		}
@@ -85,9 +106,13 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 }
 
 // imagine folds facts that are not recorded.
-func imagine(s *recovery.State, bodies ...journal.Body) error {
+func (j judge) imagine(s *recovery.State, bodies ...journal.Body) error {
+	apply := s.Apply
+	if j.flow != nil {
+		apply = j.flow.Apply
+	}
 	for _, b := range bodies {
-		if err := s.Apply(journal.Event{Seq: s.Seq + 1, Turn: turnOf(s, b), Body: b}); err != nil {
+		if err := apply(journal.Event{Seq: s.Seq + 1, Turn: turnOf(s, b), Body: b}); err != nil {
 			return err
 		}
 	}
@@ -97,13 +122,13 @@ func imagine(s *recovery.State, bodies ...journal.Body) error {
 // imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel,
 // words on calls.
 func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) error {
-	unknown, err := j.Store.Doubts(ctx, s.Created.Thread, s.Created.Run)
+	unknown, err := j.Store.Doubts(ctx, s.Created.FamilyThread(), s.Created.Run)
 	if err != nil {
 		return err
 	}
 	claim := t.claim(s, j.claimFact(s, unknown))
 	messages := t.messages(s, claim, j.Who)
-	if err := imagine(s, append([]journal.Body{claim}, messages...)...); err != nil {
+	if err := j.imagine(s, append([]journal.Body{claim}, messages...)...); err != nil {
 		return err
 	}
 	if err := j.imagineAnswer(ctx, s); err != nil {
@@ -115,7 +140,7 @@ func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) e
 	}
 	for _, r := range rows {
 		if r.Kind == InboxCancel && s.Stopping == nil {
-			if err := imagine(s, journal.RunStopping{Why: journal.StopCancelled, By: r.By, Reason: "cancelled by " + r.By}); err != nil {
+			if err := j.imagine(s, journal.RunStopping{Why: journal.StopCancelled, By: r.By, Reason: "cancelled by " + r.By}); err != nil {
 				return err
 			}
 		}
@@ -133,13 +158,13 @@ func (j judge) imagineAnswer(ctx context.Context, s *recovery.State) error {
 		return err
 	}
 	if row != nil {
-		return imagine(s, answerFact(*row))
+		return j.imagine(s, answerFact(*row))
 	}
 	if end, ok := recovery.Orphaned(s); ok {
-		return imagine(s, end)
+		return j.imagine(s, end)
 	}
 	if expired(s.Open, j.Now()) {
-		return imagine(s, journal.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
+		return j.imagine(s, journal.RequestClosed{ID: s.Open.ID, Status: "expired", Reason: "nobody answered in time"})
 	}
 	return nil
 }
@@ -204,7 +229,7 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 		return e
 	}
 	is := t.Describe(s.Created.Folder, c.Args)
-	e.ToolKnown, e.EffectNow, e.RetryNow = true, is.Effect, is.RetrySafe
+	e.ToolKnown, e.EffectNow, e.RetryNow = true, is.Effect, is.RetrySafe || s.Created.Repeat
 	tc := callFor(s, c)
 	if a, ok := t.(tools.Process); ok {
 		e.Process = a.Find(ctx, tc)
@@ -215,7 +240,7 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	if i, ok := t.(tools.Inspector); ok {
 		e.Inspection = i.Inspect(ctx, tc)
 	}
-	if e.Process.State == recovery.ProcessNever && !e.Process.Refused {
+	if e.Process.State == recovery.ProcessNever && !e.Process.Refused && c.Child == "" {
 		e.Doubt = c.Doubt(j.disk(), j.Self.Boot)
 	}
 	return e
@@ -286,15 +311,14 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 					return "ask: " + words.Brief(j.Store.Redact(o.Request.Message), 200)
 				}
 			}
-			if err := imagine(s, a.Facts...); err != nil {
+			if err := j.imagine(s, a.Facts...); err != nil {
 				return err.Error()
 			}
 		case recovery.Start:
 			c := a.Calls[0]
 			return fmt.Sprintf("run call %s (%s: %s)", c.Place, c.Tool, j.words(c))
 		case recovery.Await:
-			c := a.Calls[0]
-			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, j.words(c))
+			return j.awaits(ctx, s, a.Calls)
 		case recovery.AskPerson:
 			return fmt.Sprintf("wait for an answer to %s: %s", a.Request.ID, words.Brief(j.Store.Redact(a.Request.Message), 200))
 		case recovery.CallModel:
@@ -310,4 +334,17 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 		}
 	}
 	return "go on"
+}
+
+// awaits says what is waited for while calls are under way: one that runs, or people alone.
+func (j judge) awaits(ctx context.Context, s *recovery.State, calls []*recovery.Call) string {
+	var asked []string
+	for _, c := range calls {
+		e := j.evidence(ctx, s, c, false)
+		if len(e.Process.Asked) == 0 {
+			return fmt.Sprintf("wait for call %s (%s: %s), which is still running", c.Place, c.Tool, j.words(c))
+		}
+		asked = append(asked, e.Process.Asked...)
+	}
+	return "wait for people: agent answer " + strings.Join(asked, ", agent answer ")
 }

@@ -48,6 +48,9 @@ type Process struct {
 	// Disk reads what the file system of the state folder says of itself; nil reads it from the
 	// system.
 	Disk func() journal.Disk
+	// Flows folds the journal of a run that is a flow, whose first fact is given; none of it where
+	// the run is about to be created.
+	Flows func(c journal.RunCreated, facts []journal.Event) (Flow, error)
 	// Who names the person of this process in answers.
 	Who string
 	// Detached says that this process is one of a run's own, which outlives the terminal that it
@@ -84,6 +87,7 @@ type Outcome struct {
 	Detail    string
 	Text      string // the answer, or the reason of the end
 	Request   *journal.Request
+	Questions int         // open ones of runs below that this one waits for; Request is the first
 	Undecided []NamedCall // calls whose outcome is unknown and on which no person has decided
 	// AboutUndecided says that the request is about such a call, of this run or of an earlier one
 	// of its thread.
@@ -128,6 +132,15 @@ func NewID(kind string) string {
 // Locks say who drives the runs of this state folder.
 func (p *Process) Locks() owner.Locks {
 	return owner.Locks{Dir: filepath.Join(p.Home, "locks"), Self: p.Self}
+}
+
+// Subscribe gives hints that the database changed.
+func (p *Process) Subscribe() (*stream.Subscription, error) {
+	w, err := p.waker.Subscribe(p.Store.Files()...)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %v", p.Home, err)
+	}
+	return w, nil
 }
 
 // Held says whether some process drives the run. It looks and takes nothing.

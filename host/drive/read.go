@@ -35,6 +35,13 @@ func (p *Process) ownState(ctx context.Context, run string) (s *recovery.State, 
 	return s, lost, err
 }
 
+// Alone reads a run's journal and folds it with its secrets, as who drives it does, without what
+// its thread said before.
+func Alone(ctx context.Context, p *Process, run string) (*recovery.State, error) {
+	s, _, err := p.ownState(ctx, run) // what is lost was reported at its claims
+	return s, err
+}
+
 // Verify reads a run's journal and folds it; a fact that does not match or cannot follow is a
 // *db.CorruptError. lost are secrets that cannot be given back.
 func (p *Process) Verify(ctx context.Context, run string, lost func(db.Unrecoverable)) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/db/keep"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -17,11 +18,13 @@ type recorder struct {
 	p      *Process
 	env    Env
 	state  *recovery.State
+	flow   Flow // of a run that is one; nil: a conversation
 	head   db.Head
 	before int64 // the epoch before the claim of this process
 	fresh  bool  // the thread is new with this run
 
 	facts   []journal.Event // folded, not yet durable
+	kept    []keep.Row      // contents that they name
 	consume []int64         // inbox rows that the facts take
 	refused []int64         // those among them that no fact follows from: they go without one where there is none
 	dead    error           // a commit failed or the run was lost: nothing may be written any more
@@ -46,7 +49,11 @@ func (rec *recorder) recordAll(bodies []journal.Body) {
 
 func (rec *recorder) fold(b journal.Body) {
 	e := journal.Event{Seq: rec.state.Seq + 1, Turn: turnOf(rec.state, b), Time: rec.now(), Body: rec.stamped(b)}
-	if err := rec.state.Apply(e); err != nil {
+	apply := rec.state.Apply
+	if rec.flow != nil {
+		apply = rec.flow.Apply
+	}
+	if err := apply(e); err != nil {
 		panic(err)
 	}
 	rec.facts = append(rec.facts, e)
@@ -109,7 +116,7 @@ func (rec *recorder) write(ctx context.Context) error {
 		}
 		return err
 	}
-	head, err := rec.p.journal().Append(ctx, rec.head, rec.facts, db.AppendOptions{Consume: rec.consume, State: rec.state})
+	head, err := rec.p.journal().Append(ctx, rec.head, rec.facts, db.AppendOptions{Kept: rec.kept, Consume: rec.consume, State: rec.state})
 	if errors.Is(err, db.ErrLostRace) {
 		return fmt.Errorf("record in run %s: another process took it over: %w", c.Run, err)
 	}

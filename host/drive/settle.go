@@ -17,6 +17,10 @@ import (
 // settle takes what came back from a call. A panic of the host beside the call is passed on once
 // the result is recorded.
 func (cl *caller) settle(e ended) {
+	if e.waits != nil {
+		cl.below.waiting(e.place.Index, *e.waits)
+		return
+	}
 	cl.came = append(cl.came, e)
 	cl.settleOne(e)
 	if e.host != nil {
@@ -35,6 +39,9 @@ func (cl *caller) settleOne(e ended) {
 	}
 	delete(cl.flying, e.place.Index)
 	cl.elicits.dropQuestion(e.place)
+	if cl.below.suspended(e) {
+		return
+	}
 	c, err := cl.state.Call(e.place)
 	if err != nil || c.Phase != journal.PhaseStarted {
 		return // it was settled by another word meanwhile
@@ -50,6 +57,7 @@ func (cl *caller) settleOne(e ended) {
 	}
 	r := finish(c, e)
 	cl.record(journal.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
+	cl.below.unknown = cl.below.unknown || r.Child != nil && len(r.Child.Unknown) > 0
 	if outlives(t) {
 		cl.done = append(cl.done, cl.toolCall(c))
 	}
@@ -192,6 +200,7 @@ type ended struct {
 	host   *PanicError // of the host beside it
 	how    journal.How
 	took   time.Duration
+	waits  *bool // nothing came back: the call waits for people alone, or does so no longer
 }
 
 // settleAgain records the results that came and did not become durable.

@@ -10,6 +10,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/flow/file"
 	"agent/host/input"
 	"agent/host/model/catalog"
 	"agent/host/model/runbook"
@@ -18,16 +19,27 @@ import (
 
 // Named takes up what the front matter of the prompt says. A prompt that names itself a runbook
 // does not go with another model.
-func (f *Run) Named(req host.StartRequest) error {
+func (f *Run) Named(c *cli.Command, req host.StartRequest) error {
 	what := "the prompt"
 	if req.Source != "" {
 		what = filepath.Base(req.Source)
 	}
-	is, err := input.Named(req.Prompt)
+	name, err := input.Named(req.Prompt)
 	switch {
 	case err != nil:
 		return app.Usage(fmt.Errorf("read the front matter of %s: %v", what, err))
-	case !is || f.Runbook != "":
+	case name == input.Flow && f.Runbook != "":
+		return app.Usage(fmt.Errorf("--runbook: %s says in its front matter that it is a flow; leave --runbook out", what))
+	case name == input.Runbook && f.Flow:
+		return app.Usage(fmt.Errorf("--flow: %s says in its front matter that it is a runbook; leave --flow out", what))
+	case f.Flow, name == input.Flow:
+		f.Flow = true
+		return f.flowOnly(c)
+	case req.Task != "":
+		return app.Usage(errors.New("give the prompt as an argument or with -f, not both; a task beside -f is for a flow: agent help flows"))
+	case f.Runbook != "":
+	case name == "":
+		return unnamedFlow(c, req.Prompt)
 	case f.Model != "" && f.Model != runbook.Name:
 		return app.Usage(fmt.Errorf("--model %s: %s says in its front matter that it is a runbook; leave --model out to carry it out, "+
 			`or take the line "agent: runbook" out to send it to the model`, f.Model, what))
@@ -35,6 +47,36 @@ func (f *Run) Named(req host.StartRequest) error {
 		f.Runbook = "its front matter"
 	}
 	return nil
+}
+
+// flowOnly refuses what a flow has no use for.
+func (f *Run) flowOnly(c *cli.Command) error {
+	switch {
+	case c.String("file") == "":
+		return app.Usage(errors.New("a flow is read from a file: agent run -f FILE [TASK]"))
+	case len(f.Images) > 0:
+		return app.Usage(errors.New("--image: a flow shows no pictures to its phases; leave it out"))
+	}
+	return nil
+}
+
+// unnamedFlow refuses a file with phases in it that is not named a flow: sent as a prompt, or
+// carried out as a runbook, it would be something else than its author wrote.
+func unnamedFlow(c *cli.Command, prompt string) error {
+	if c.String("file") == "" && c.Args().First() != "-" {
+		return nil
+	}
+	line := file.First(prompt)
+	if line == 0 {
+		return nil
+	}
+	what, from := "the prompt", "FILE"
+	if name := c.String("file"); name != "" {
+		what, from = name, view.ShellWord(name)
+	}
+	where, lines := whereToName(prompt, input.Flow)
+	return app.Usage(fmt.Errorf("%s has phases (the first at line %d) and does not say that it is a flow; %s:\n           %s\n"+
+		`       to show it to a model as text: agent run "what to do with it" < %s`, what, line, where, lines, from))
 }
 
 // noModelError refuses a prompt that no model is there for, with what makes the prompt a runbook
@@ -100,12 +142,18 @@ func looksLike(c *cli.Command, prompt string) string {
 
 // howToName is the two ways to have a prompt carried out as a runbook.
 func howToName(command, prompt string) string {
-	where := "begin it with"
-	lines := input.Naming(prompt)
-	if len(lines) == 1 {
+	where, lines := whereToName(prompt, input.Runbook)
+	return fmt.Sprintf("\n       to carry it out: %s\n       or %s:\n           %s", command, where, lines)
+}
+
+// whereToName is the lines that name a prompt, and where they are to stand.
+func whereToName(prompt, name string) (where, lines string) {
+	where = "begin it with"
+	all := input.Naming(prompt, name)
+	if len(all) == 1 {
 		where = "add to its front matter"
 	}
-	return fmt.Sprintf("\n       to carry it out: %s\n       or %s:\n           %s", command, where, strings.Join(lines, "\n           "))
+	return where, strings.Join(all, "\n           ")
 }
 
 // asRunbook is the command that carries the same prompt out as a runbook.

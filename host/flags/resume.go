@@ -24,6 +24,7 @@ func ResumeLimits() []cli.Flag {
 		&cli.DurationFlag{Name: "timeout", Usage: "a lower limit of `TIME`", HideDefault: true},
 		&cli.StringFlag{Name: "max-tokens", Usage: "a lower limit of `N` tokens; 200k and 1.5M are fine"},
 		&cli.StringFlag{Name: "max-cost", Usage: "a lower limit of `DOLLARS`, such as 2.50"},
+		&cli.StringFlag{Name: "redo", Usage: "have the `PHASE` of a flow done again, and what differs then as the flow says"},
 	}
 }
 
@@ -49,7 +50,7 @@ func ReadResume(c *cli.Command) (run string, t host.Changes, err error) {
 	}
 	t = host.Changes{
 		Mode: l.Mode, MaxTurns: Value(l.MaxTurns), Timeout: Value(l.Timeout), Tokens: Value(l.MaxTokens), Cost: Value(l.MaxCost),
-		BaseURL: c.String("base-url"),
+		BaseURL: c.String("base-url"), Redo: c.String("redo"),
 	}
 	if t.BaseURL != "" {
 		if err := config.CheckURL(t.BaseURL); err != nil {
@@ -75,7 +76,7 @@ func notWithAll(c *cli.Command) error {
 	if c.Bool("all") == c.Args().Present() {
 		return app.Usage(errors.New("name one run (agent resume last), or give --all"))
 	}
-	for _, flag := range []string{"model", "base-url", "record"} {
+	for _, flag := range []string{"model", "base-url", "record", "redo"} {
 		if c.Bool("all") && c.String(flag) != "" {
 			return app.Usage(fmt.Errorf("--%s is about one run: name the run instead of --all", flag))
 		}

@@ -3,6 +3,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ func Model() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "model", Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else that of config.toml, else the first with a key)"},
 		&cli.BoolFlag{Name: "runbook", Usage: "the prompt is a runbook: carry out its steps, and ask no model"},
+		&cli.BoolFlag{Name: "flow", Usage: "the file is a flow: carry out its phases, with the argument as their task"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL`"},
 		&cli.StringFlag{Name: "effort", Usage: "`EFFORT`, how long the model may think: none, low, medium or high (default: the model's own)"},
 		&cli.StringFlag{Name: "max-tokens", Usage: "ask after `N` tokens, read and written, whether to go on; 200k and 1.5M are fine; 0 for no limit"},
@@ -42,6 +44,7 @@ type Run struct {
 	Limits config.Limits
 	Idle   time.Duration
 	Record string // absolute
+	Flow   bool   // the prompt is a flow
 }
 
 // ReadRun reads and checks the flags of Model, and --mode, --max-turns and --timeout.
@@ -54,6 +57,10 @@ func ReadRun(c *cli.Command) (Run, error) {
 	}
 	if c.Bool("runbook") {
 		f.Runbook = "--runbook"
+	}
+	f.Flow = c.Bool("flow")
+	if f.Flow && f.Runbook != "" {
+		return f, app.Usage(errors.New("--flow and --runbook: the file is one or the other; leave one of the two out"))
 	}
 	if f.Runbook != "" && f.Model != "" && f.Model != runbook.Name {
 		return f, app.Usage(fmt.Errorf("--runbook and --model %s: a runbook asks no model; leave one of the two out", f.Model))

@@ -127,6 +127,9 @@ func (c *Caller) fact(run string, fact journal.Event) {
 		c.log().Warn("hook", "event", on, "run", run, "reason", c.o.Redact(err.Error()))
 		return
 	}
+	if row.Parent != "" && on != config.OnWaiting {
+		return // the run above it goes on, or says what keeps it from that
+	}
 	if on == config.OnLeftAlone {
 		c.LeftAlone(row, "")
 		return

@@ -1,9 +1,9 @@
 // Package input reads what a person gives to a run: the prompt, the name by which it says how it is
 // to be carried out, and what is piped in beside it.
 //
-// A prompt is for a model. It is a runbook only where it is named as one: by its front matter,
-// whose line "agent: runbook" this package reads, or by a flag, which is the command line's. What a
-// text looks like decides nothing.
+// A prompt is for a model. It is a runbook or a flow only where it is named as one: by its front
+// matter, whose line "agent: runbook" or "agent: flow" this package reads, or by a flag, which is
+// the command line's. What a text looks like decides nothing.
 package input
 
 import (
@@ -17,44 +17,46 @@ import (
 // MaxPrompt bounds a prompt, in bytes: what is larger belongs into a file that the run reads.
 const MaxPrompt = 16 << 20
 
-// key is the field of front matter that names how a prompt is carried out, and runbook is its one
-// value.
+// key is the field of front matter that names how a prompt is carried out.
+const key = "agent"
+
+// The names that a prompt may give itself.
 const (
-	key     = "agent"
-	runbook = "runbook"
+	Runbook = "runbook"
+	Flow    = "flow"
 )
 
-// Named reports whether the front matter of a prompt names it a runbook. An unknown name is an
-// error, and so is front matter with a name that is never closed: what was meant to be carried out
-// must not be sent to a model.
-func Named(prompt string) (bool, error) {
+// Named is the name that the front matter of a prompt gives it: Runbook, Flow or nothing. An
+// unknown name is an error, and so is front matter with a name that is never closed: what was meant
+// to be carried out must not be sent to a model.
+func Named(prompt string) (string, error) {
 	if !strings.HasPrefix(strings.TrimPrefix(prompt, "\ufeff"), "---") {
-		return false, nil // most prompts are no Markdown at all, and may be long
+		return "", nil // most prompts are no Markdown at all, and may be long
 	}
 	lines := markdown.Lines(prompt)
 	count, fields := markdown.FrontMatter(lines)
 	if count == 0 && len(lines) > 1 && strings.TrimRight(lines[0], " \t") == "---" && strings.HasPrefix(lines[1], key+":") {
-		return false, fmt.Errorf("line 1: the front matter is never closed: a line of three dashes ends it")
+		return "", fmt.Errorf("line 1: the front matter is never closed: a line of three dashes ends it")
 	}
-	named := false
+	named := ""
 	for _, f := range fields {
 		switch {
 		case f.Name != key:
-		case f.Value != runbook:
-			return false, fmt.Errorf("line %d: %s: %s is not known to this version; known is %s: %s", f.Line, key, f.Value, key, runbook)
-		case named:
-			return false, fmt.Errorf("line %d: %s is given twice", f.Line, key)
+		case f.Value != Runbook && f.Value != Flow:
+			return "", fmt.Errorf("line %d: %s: %s is not known to this version; known are %s: %s and %s: %s", f.Line, key, f.Value, key, Runbook, key, Flow)
+		case named != "":
+			return "", fmt.Errorf("line %d: %s is given twice", f.Line, key)
 		default:
-			named = true
+			named = f.Value
 		}
 	}
 	return named, nil
 }
 
-// Naming is the lines that name a prompt a runbook, as they have to stand in it: whole front
-// matter, or one line for the front matter that the prompt has.
-func Naming(prompt string) []string {
-	line := key + ": " + runbook
+// Naming is the lines that give a prompt a name, as they have to stand in it: whole front matter,
+// or one line for the front matter that the prompt has.
+func Naming(prompt, name string) []string {
+	line := key + ": " + name
 	if count, _ := markdown.FrontMatter(markdown.Lines(prompt)); count > 0 {
 		return []string{line}
 	}

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"agent/host/stream"
 	"agent/host/view"
 	"agent/host/watch"
+	"agent/recovery/journal"
 )
 
 // Stream is what one command writes: runs one after the other, and what the command itself has to
@@ -27,6 +29,8 @@ type Stream struct {
 	seen   chan struct{} // closed when obs is at its end
 	last   *part
 	held   map[string][]note // of runs that did not begin yet
+
+	roots map[string]string // by run, as far as they are known; for the one who observes
 }
 
 // part is a run on its way to the reader, or a line that is of none.
@@ -56,7 +60,7 @@ const (
 
 // New writes to out.
 func New(out io.Writer) *Stream {
-	return &Stream{w: &writer{out: out}, held: map[string][]note{}}
+	return &Stream{w: &writer{out: out}, held: map[string][]note{}, roots: map[string]string{}}
 }
 
 // Drive writes from here on what the host of a folder drives: of each run where it stands, its
@@ -83,12 +87,45 @@ func (s *Stream) observe() {
 			case err != nil:
 				return
 			case e.Fact != nil:
-				s.began(e.Run, e.Fact.Seq-1)
+				if s.rootOf(e.Run, e.Fact) == e.Run { // the facts of others are in streams of their own
+					s.began(e.Run, e.Fact.Seq-1)
+				}
 			case e.Note != "":
-				s.noted(e.Run, note{Text: e.Note, Warn: e.Warn})
+				n := note{Text: e.Note, Warn: e.Warn}
+				root := s.rootOf(e.Run, nil)
+				if root != e.Run {
+					n.Text = e.Run + " " + n.Text
+				}
+				s.noted(root, n)
 			}
 		}
 	}(s.obs, s.seen)
+}
+
+// rootOf is the run at the top of a run's family: that is the one that is written. It is asked from
+// one goroutine at a time.
+func (s *Stream) rootOf(run string, fact *journal.Event) string {
+	if run == "" {
+		return run
+	}
+	root, known := s.roots[run]
+	if known {
+		return root
+	}
+	root = run
+	if fact != nil {
+		if b, ok := fact.Body.(journal.RunCreated); ok {
+			root = cmp.Or(b.Root, run)
+			s.roots[run] = root
+			return root
+		}
+	}
+	row, err := s.folder.Store.Run(context.Background(), run)
+	if err != nil {
+		return run // it has no row yet: what is said of it comes before its first fact
+	}
+	s.roots[run] = cmp.Or(row.Root, run)
+	return s.roots[run]
 }
 
 func (s *Stream) again() *stream.Observer {

@@ -18,6 +18,7 @@ type Request struct {
 	Tool     string
 	Args     json.RawMessage
 	Effect   journal.Effect
+	Inner    bool     // what the call does is decided call by call, in a run of its own
 	Outward  string   // where the call goes out to: a host with its port or without; "" when it stays here
 	Folder   string   // the run's workspace, absolute
 	Paths    []string // what a file tool works on, seen from the workspace, links followed and not; "." is the workspace
@@ -56,6 +57,8 @@ func (p Policy) Decide(q Request) (journal.Decision, string) {
 	switch {
 	case restricted == journal.DecisionDeny:
 		return restricted, why
+	case q.Inner && restricted == "":
+		return journal.DecisionAllow, "each call of its run is decided by itself"
 	case q.Mode == journal.ModePlan && q.Effect != journal.EffectRead:
 		return journal.DecisionDeny, "mode plan only reads"
 	case restricted == journal.DecisionAsk:

@@ -21,13 +21,13 @@ func ID(ctx context.Context, s *app.Folder, text string, kinds ...byte) (kind by
 	typed := strings.ToLower(strings.TrimSpace(text))
 	for _, k := range kinds {
 		if strings.HasPrefix(typed, string(k)+"-") {
-			id, err := s.Store.Find(ctx, k, text)
+			id, err := app.Find(ctx, s.Store, k, text)
 			return k, id, err
 		}
 	}
 	var first error
 	for _, k := range kinds {
-		id, err := s.Store.Find(ctx, k, text)
+		id, err := app.Find(ctx, s.Store, k, text)
 		var unknown *app.UnknownIDError
 		if !errors.As(err, &unknown) {
 			return k, id, err

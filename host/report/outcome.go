@@ -80,6 +80,9 @@ func (r Reporter) waiting(out host.Outcome) {
 	}
 	r.Say(r.Err, "run %s waits for your answer:", out.Run)
 	r.Say(r.Err, "    %s", strings.Join(view.AnswerCommands(asked), "\n    "))
+	if more := out.Questions - 1; more > 0 {
+		r.Say(r.Err, "%s of runs below it: agent pending", view.Count(more, "more question"))
+	}
 	about := func(c host.NamedCall) bool { return c.ID == asked.About }
 	if asked.About != "" && !slices.ContainsFunc(out.Undecided, about) { // the line about the call says it
 		known := "whose outcome is unknown"

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -55,6 +56,36 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("the row: %+v, %v", row, err)
 	}
 	w.refused(w.ask("POST", "/v1/pending/p-00000009/answer", `{"answer":"first"}`), 404, "not_found")
+}
+
+// Where an older database was put back, a person decides first whether it counts: until then
+// nothing goes on with an answer, and the refusal names the command. Then the server takes it.
+func TestAnswerBeforeOlderDatabaseIsDecided(t *testing.T) {
+	w := newWorld(t)
+	h := &heldUp{began: make(chan string, 1), goOn: make(chan struct{})}
+	close(h.goOn)
+	w.carrier = h
+	w.serve()
+	run := w.run("r-00000001", "p")
+	path := "/v1/pending/" + w.question(run, never) + "/answer"
+	undo, err := w.journals.Older()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.ask("POST", path, `{"answer":"first"}`)
+	w.refused(a, 409, "behind")
+	if text := a.json(t, "detail").(string); !strings.Contains(text, "older than the folder around it") || !strings.Contains(text, run) || strings.Contains(text, w.home) {
+		t.Error(text)
+	}
+	if fmt.Sprint(a.json(t, "next")) != "[agent restore --here]" {
+		t.Error(a.text)
+	}
+	if err := undo(); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.ask("POST", path, `{"answer":"first"}`); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.text)
+	}
 }
 
 // What a page does is on record as that, and not as a program's. // S10
@@ -227,5 +258,19 @@ func TestServerWithoutItsFile(t *testing.T) {
 	w.stop()
 	if said := strings.Join(w.said, "\n"); !strings.Contains(said, "warning: write serve.json: ") {
 		t.Error(said)
+	}
+}
+
+// Whoever has a run go on learns that its end was asked for before.
+func TestCancelIsKept(t *testing.T) {
+	w := newWorld(t)
+	run, other := w.run("r-00000001", "p"), w.run("r-00000002", "p")
+	if _, err := w.folder.AskCancel(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]bool{run: true, other: false} {
+		if got, err := w.folder.CancelKept(t.Context(), id); err != nil || got != want {
+			t.Errorf("run %s: %v, %v", id, got, err)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"agent/recovery/journal"
 )
 
-// Where a run stands is the same whether it is read anew or kept and read on, and who asks again
+// Where a run stands is the same whether it is read whole or kept and read on, and who asks again
 // costs next to nothing, however long the run is.
 func TestStandingIsReadOnce(t *testing.T) {
 	w := newWorld(t)
@@ -36,7 +36,7 @@ func TestStandingIsReadOnce(t *testing.T) {
 				a, _ := json.Marshal(got)
 				b, _ := json.Marshal(fresh)
 				if err != nil || string(a) != string(b) {
-					t.Errorf("kept: %s, %v; read anew: %s", a, err, b)
+					t.Errorf("kept: %s, %v; read whole: %s", a, err, b)
 				}
 			})
 		}
@@ -57,10 +57,10 @@ func TestStandingIsReadOnce(t *testing.T) {
 			}
 		})
 	}
-	anew := ask(func(ctx context.Context) error { _, err := w.folder.Snapshot(ctx, run); return err })
+	first := ask(func(ctx context.Context) error { _, err := w.folder.Snapshot(ctx, run); return err })
 	again := ask(func(ctx context.Context) error { _, err := kept.Snapshot(ctx); return err })
-	if again*4 > anew {
-		t.Errorf("asked again it takes %v allocations, read anew %v", again, anew)
+	if again*4 > first {
+		t.Errorf("asked again it takes %v allocations, the first time %v", again, first)
 	}
 	w.complete(run, turns+1)
 	same()
@@ -84,13 +84,13 @@ func TestRunIsReadOnce(t *testing.T) {
 		}
 	}
 	again := testing.AllocsPerRun(3, ask) // after one that is not counted
-	anew := testing.AllocsPerRun(3, func() {
+	first := testing.AllocsPerRun(3, func() {
 		if _, err := w.folder.Snapshot(t.Context(), run); err != nil {
 			t.Error(err)
 		}
 	})
-	if again*4 > anew {
-		t.Errorf("asked again it takes %v allocations, read anew %v", again, anew)
+	if again*4 > first {
+		t.Errorf("asked again it takes %v allocations, the first time %v", again, first)
 	}
 }
 

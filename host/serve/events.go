@@ -71,10 +71,10 @@ type watching struct {
 	first    *watch.Line // the snapshot; nil where the run has ended and the observer has all of it
 }
 
-// observe begins to watch a run behind c, or, where anew says that there is no cursor, behind what
+// observe begins to watch a run behind c, or, where fresh says that there is no cursor, behind what
 // the snapshot says. A few do so at a time: a thousand that come at once, as after the server was
 // started again, would each have the memory of it.
-func (s feeds) observe(ctx context.Context, id string, c *watch.Cursor, anew bool) (o watching, err error) {
+func (s feeds) observe(ctx context.Context, id string, c *watch.Cursor, fresh bool) (o watching, err error) {
 	select {
 	case s.opening <- struct{}{}:
 		defer func() { <-s.opening }()
@@ -98,7 +98,7 @@ func (s feeds) observe(ctx context.Context, id string, c *watch.Cursor, anew boo
 	switch {
 	case err != nil:
 		return o, err
-	case anew: // the snapshot says all that was before
+	case fresh: // the snapshot says all that was before
 		o.cursor = at
 	case v.Run.Status.Terminal() && c.Seq() >= at.Seq():
 		return o, nil

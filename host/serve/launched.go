@@ -151,6 +151,9 @@ func (s launches) room(ctx context.Context, run string, free bool) (leave func()
 		driven[id] = true
 	}
 	for _, row := range append(rows, waiting...) {
+		if row.Root != "" {
+			continue // its root's process drives it
+		}
 		held, err := s.o.Folder.Held(row.ID)
 		if err != nil {
 			return nil, err
@@ -205,6 +208,8 @@ func (s launches) refusal(e *refusedError) *problem {
 		return set("looser")
 	case view.CodeFolderGone:
 		return set("folder_gone")
+	case view.CodeBehind:
+		return set("behind")
 	case view.CodeDiskFull, view.CodeReadOnly:
 		if len(p.Next) == 0 {
 			p.Next = []string{"agent doctor"}

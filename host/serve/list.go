@@ -228,7 +228,7 @@ func (l *list) look(ctx context.Context, seen map[string]string, first bool) (ma
 	}
 	there, all := map[string]bool{}, map[string]json.RawMessage{}
 	see := func(row app.RunRow) error {
-		if there[row.ID] {
+		if there[row.ID] || row.Root != "" {
 			return nil
 		}
 		there[row.ID] = true

@@ -30,6 +30,9 @@ func (s *Server) pending(w http.ResponseWriter, r *http.Request) error {
 	}{Version: 1, Requests: make([]*request, len(rows))}
 	for i, row := range rows {
 		v.Requests[i] = s.request(row)
+		if v.Requests[i].Request, err = app.Request(r.Context(), s.o.Folder, row); err != nil {
+			return err
+		}
 	}
 	return s.reply(w, http.StatusOK, v)
 }

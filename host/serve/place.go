@@ -53,6 +53,27 @@ func (e *TakenError) Fixes() []view.Fix {
 	return []view.Fix{{Does: "see its page", Command: "agent web"}}
 }
 
+// ReadOnlyError says that there is no server in a state folder that cannot be written: its socket
+// would lie there.
+type ReadOnlyError struct {
+	Home string
+	Err  error // how that was seen
+}
+
+func (e *ReadOnlyError) Error() string {
+	return fmt.Sprintf("serve: the socket of a server lies in %s, which cannot be written: make it writable (%v)", e.Home, e.Err)
+}
+
+func (e *ReadOnlyError) Unwrap() error { return e.Err }
+
+// Fixes are the ways to read what is there, and to serve elsewhere.
+func (e *ReadOnlyError) Fixes() []view.Fix {
+	return []view.Fix{
+		{Does: "read its runs", Command: "agent ls --all"}, {Does: "check it", Command: "agent doctor"},
+		{Does: "serve another", Command: "AGENT_HOME=FOLDER agent serve"},
+	}
+}
+
 // about is what serve.json says, for whoever looks for the server.
 type about struct {
 	Version int       `json:"version"`

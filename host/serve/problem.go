@@ -72,6 +72,9 @@ func unread(written []byte) []byte {
 	if !bytes.HasPrefix(written, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(written, []byte("HTTP/1.1 5")) {
 		return written
 	}
+	if bytes.HasPrefix(written, []byte("HTTP/1.1 417 ")) {
+		return (&problem{Code: "expectation", Detail: "Expect may be 100-continue, and nothing else"}).written()
+	}
 	first, why, ok := bytes.Cut(written, []byte(own))
 	if !ok || bytes.Contains(first, []byte("\n")) {
 		return written
@@ -83,6 +86,11 @@ func unread(written []byte) []byte {
 	if bytes.HasPrefix(first, []byte("HTTP/1.1 431")) {
 		p = &problem{Code: "header_large", Detail: fmt.Sprintf("the address and the headers have more than %d KiB together", mostHeader>>10)}
 	}
+	return p.written()
+}
+
+// written is a refusal with all that goes before it, on a connection that is closed after it.
+func (p *problem) written() []byte {
 	text := p.text()
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", p.Status, p.Title, problemType, len(text), text)
 }
@@ -95,6 +103,7 @@ func (s *Server) problemOf(err error) *problem {
 	var late *app.ExpiredError
 	var resolved *host.ResolvedError
 	var held *owner.HeldError
+	var behind *app.BehindError
 	var refused *refusedError
 	p := &problem{Detail: err.Error()}
 	set := func(code string) *problem {
@@ -125,6 +134,9 @@ func (s *Server) problemOf(err error) *problem {
 	case errors.As(err, &held):
 		p.Run, p.Next = held.Run, view.NewRefusal(held, held.Run, 0).Next
 		return set("held")
+	case errors.As(err, &behind):
+		p.Detail = "the database is older than the folder around it, so nothing is driven until you decide about that: " + behind.What
+		return set("behind")
 	case errors.As(err, &refused):
 		return launches{s}.refusal(refused)
 	case errors.Is(err, watch.ErrClosed), errors.Is(err, host.ErrShutdown):

@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,9 +54,9 @@ type Options struct {
 	// set with it.
 	Link func(url string)
 
-	desk *login.Desk   // of the server before this one in the same process; nil without one
-	anew int           // how many there were, each ended by ErrRoom
-	take time.Duration // for tests: instead of takeWait
+	desk     *login.Desk   // of the server before this one in the same process; nil without one
+	restarts int           // how many there were, each ended by ErrRoom
+	take     time.Duration // for tests: instead of takeWait
 }
 
 // Carrier has runs go on in processes of their own.
@@ -169,8 +170,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	select {
 	case err = <-failed:
 		if errors.Is(err, ErrRoom) {
-			s.o.Say("%v: the server begins anew", err)
-			s.log.Info("the server begins anew", "reason", err.Error())
+			s.o.Say("%v: the server starts again", err)
+			s.log.Info("the server starts again", "reason", err.Error())
 		}
 	case <-ctx.Done():
 		defer s.o.Say("the server has ended (%s)%s", context.Cause(ctx), s.goesOn())
@@ -209,6 +210,7 @@ func (s *Server) show(socket net.Listener) error {
 // goesOn says which runs the end of the server leaves as they are.
 func (s *Server) goesOn() string {
 	rows, err := s.o.Folder.Store.Alive(context.Background())
+	rows = slices.DeleteFunc(rows, func(r app.RunRow) bool { return r.Root != "" })
 	if err != nil || len(rows) == 0 {
 		return "; no run is touched by that"
 	}

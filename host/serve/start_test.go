@@ -141,7 +141,7 @@ func TestStartIsRefused(t *testing.T) {
 	w.hold(busy)
 	p := w.question(busy, never)
 	for code, status := range map[string]int{
-		view.CodeThreadBusy: 409, view.CodeHeld: 409, view.CodeKeyReused: 422, view.CodeFolderGone: 422, view.CodeLooser: 422, view.CodeDiskFull: 507, view.CodeReadOnly: 507, "": 422,
+		view.CodeThreadBusy: 409, view.CodeHeld: 409, view.CodeKeyReused: 422, view.CodeFolderGone: 422, view.CodeLooser: 422, view.CodeBehind: 409, view.CodeDiskFull: 507, view.CodeReadOnly: 507, "": 422,
 	} {
 		l.do = func(launch.Job) (launch.Answer, error) {
 			return ended(t, view.Refusal{RunID: busy, Status: view.StatusRefused, Code: code, Error: "it cannot be", Next: []string{"agent show " + busy}}), nil

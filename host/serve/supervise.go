@@ -154,7 +154,7 @@ func (s *supervisor) tell(r app.RunRow) {
 }
 
 // ErrRoom ends a server whose disk was full, once there is room on it. What could not be written
-// then is decided by a folder that is opened anew: a commit that failed may have been kept, and a
+// then is decided by a folder that is opened again: a commit that failed may have been kept, and a
 // folder that was opened full can only be read. The next server begins with what After says.
 var ErrRoom = errors.New("there is room on the disk again")
 
@@ -174,7 +174,7 @@ func (s *supervisor) restUntilRoom() (room bool) {
 		s.o.Say("the disk is full: no run is carried on until %d MiB are free on it: agent doctor", app.RoomNeeded>>20)
 		s.log.Warn("the disk is full", "needs", app.RoomNeeded)
 	}
-	wait := min(lookEvery<<(2*min(s.o.anew, 6)), mostRoomWait)
+	wait := min(lookEvery<<(2*min(s.o.restarts, 6)), mostRoomWait)
 	return s.rests() >= wait && app.HasRoom(s.o.Folder.Home)
 }
 
@@ -182,7 +182,7 @@ func (s *supervisor) restUntilRoom() (room bool) {
 // one did, to those who are logged in. Its folder is still to be opened.
 func After(s *Server) Options {
 	o := s.o
-	o.Folder, o.Carrier, o.Link, o.desk, o.anew = nil, nil, nil, s.desk, o.anew+1
+	o.Folder, o.Carrier, o.Link, o.desk, o.restarts = nil, nil, nil, s.desk, o.restarts+1
 	if port := s.door.at(); port != 0 {
 		o.Web, o.Port = true, port
 	}

@@ -127,7 +127,7 @@ func (t *Printer) think(text string) {
 		return
 	}
 	text = thoughtBar + strings.ReplaceAll(strings.TrimRight(stream.Sanitize(text), "\n"), "\n", "\n"+thoughtBar)
-	t.out.print(t.out.paint(Dim, text))
+	t.print(t.out.paint(Dim, text))
 }
 
 // restart voids what came of a turn's answer: it is given anew.
@@ -153,7 +153,7 @@ func (r *Renderer) unfinished(run string, last bool, note string) {
 		if len(have) > maxPart { // from a model that never ends
 			have = view.Excerpt(have, 100, 100, "")
 		}
-		r.out.print(stream.Sanitize(have))
+		r.print(stream.Sanitize(have))
 		shown = true
 	}
 	if r.out.endLine(); shown {
@@ -203,7 +203,7 @@ func (r *Renderer) finishAnswer(run string, e journal.Event, b journal.ModelAnsw
 		r.out.stream(stream.Sanitize(rest))
 	case strings.ReplaceAll(full, "\n", "") != strings.ReplaceAll(have, "\n", ""):
 		r.out.endLine()
-		r.out.print(stream.Sanitize(full))
+		r.print(stream.Sanitize(full))
 	}
 	r.out.endLine()
 	b.Blocks = without(b.Blocks, journal.BlockText)

@@ -22,7 +22,7 @@ func (t *Printer) Fact(run string, e journal.Event) {
 	case journal.CallStarted:
 		c := t.call(run, b.Place)
 		c.since = e.Time
-		t.Line(Cyan, ">", fmt.Sprintf("%s %s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), view.AllowedBy(c.Proposal, t.Whole)))
+		t.Line(Cyan, ">", fmt.Sprintf("%s %s%s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), view.AllowedBy(c.Proposal, t.Whole), carried(b.Child)))
 	case journal.CallSettled:
 		t.settled(run, b)
 	case journal.CallJudged:
@@ -58,7 +58,9 @@ func (t *Printer) Fact(run string, e journal.Event) {
 		}
 		t.aboutRun(e)
 	default:
-		t.aboutRun(e)
+		if !t.phaseFact(run, e) {
+			t.aboutRun(e)
+		}
 	}
 }
 
@@ -67,6 +69,14 @@ func attempt(p journal.Place) string {
 		return ""
 	}
 	return fmt.Sprintf(" (attempt %d)", p.Attempt)
+}
+
+// carried names the run that carries a call out.
+func carried(child string) string {
+	if child == "" {
+		return ""
+	}
+	return " (" + child + ")"
 }
 
 func (t *Printer) id(id string) string {
@@ -146,8 +156,22 @@ func how(b journal.RunClaimed) string {
 // go on with it.
 func (t *Printer) created(b journal.RunCreated) {
 	t.runs[b.Run] = startOf(b)
-	if t.Whole {
+	switch {
+	case t.Whole:
 		return // show has a head of its own
+	case b.Parent != "":
+		defer t.about(b.Run)()
+		what := "begins"
+		if strings.Contains(b.Role, "#") { // a part of a flow
+			what = b.Role
+		}
+		t.Line(Dim, "·", fmt.Sprintf("%s: model %s, mode %s, %s", what, b.Model, b.Mode, view.LimitText(b.Limits)))
+		return
+	}
+	if b.Flow != nil {
+		t.Line(Bold, "flow", fmt.Sprintf("%s  %s, mode %s, %s, in %s", b.Run, b.Prompt, b.Mode, view.LimitText(b.Limits), b.Folder))
+		t.Line(Dim, " ", fmt.Sprintf("the phases: agent show %s   after an interruption: agent resume %s", b.Run, b.Run))
+		return
 	}
 	t.Line(Bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, view.ModelText(b), b.Mode, view.LimitText(b.Limits), b.Folder))
 	t.Line(Dim, " ", fmt.Sprintf("watch: agent show --follow %s   after an interruption: agent resume %s", b.Run, b.Run))
@@ -170,7 +194,7 @@ func (t *Printer) answered(run string, e journal.Event, b journal.ModelAnswered)
 	}
 	t.think(thoughts(b))
 	if text := answerText(b); text != "" && (t.Whole || lastWords(b) != endDone) {
-		t.out.print(stream.Sanitize(text))
+		t.print(stream.Sanitize(text))
 	}
 	if b.Stop == journal.AnswerLength && len(b.Calls) == 0 {
 		t.Line(Dim, "·", "the answer reached its length limit; the model is asked to go on with it")

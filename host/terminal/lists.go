@@ -5,6 +5,7 @@ import (
 	"agent/recovery"
 	"agent/recovery/fault"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -20,7 +21,20 @@ func (t *Terminal) Runs(v view.Runs, nothing string) {
 		Most: []int{0, 0, 0, 28, 28, 32, 0},
 	}
 	now := fault.Now()
-	for _, r := range v.Runs {
+	t.addRuns(&table, v.Runs, 0, now)
+	table.Write(t.Out)
+	if v.Older > 0 {
+		t.Say(t.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
+	}
+}
+
+// addRuns adds runs to a table, each with the runs below it, further to the right.
+func (t *Terminal) addRuns(table *Table, runs []view.Run, depth int, now time.Time) {
+	branch := ""
+	if depth > 0 {
+		branch = "└" + strings.Repeat("──", depth-1) + " "
+	}
+	for _, r := range runs {
 		next := ""
 		if len(r.Next) > 0 {
 			next = r.Next[0]
@@ -31,11 +45,33 @@ func (t *Terminal) Runs(v view.Runs, nothing string) {
 		case r.Status == recovery.StatusCompleted && len(r.Unknown) > 0:
 			next = view.AnswerCommand(r.Unknown[0].ID)
 		}
-		table.Add(r.ID, r.StatusText(now), view.Age(now, r.Created), t.Tilde(r.Folder), r.PlaceText(), view.PromptStart(r.Prompt), next)
+		about := view.PromptStart(r.Prompt)
+		if r.Role != "" {
+			about = r.Role + ": " + about
+		}
+		table.Add(branch+r.ID, r.StatusText(now), view.Age(now, r.Created), t.Tilde(r.Folder), r.PlaceText(), about, next)
+		t.addRuns(table, r.Children, depth+1, now)
 	}
-	table.Write(t.Out)
-	if v.Older > 0 {
-		t.Say(t.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
+}
+
+// Family prints the runs below a run as a tree: what each is there for, where it stands, what it
+// took, and what it asks.
+func (t *Terminal) Family(runs []view.Run, indent string) {
+	now := fault.Now()
+	for _, r := range runs {
+		until := now
+		if r.Ended != nil {
+			until = *r.Ended
+		}
+		text := fmt.Sprintf("%s%s  %s  %s, %s, %s", indent, r.ID, r.StatusText(now), r.Role, view.Count(r.Turns, "turn"), view.Age(until, r.Created))
+		if r.CostUSD != nil {
+			text += ", $" + r.CostUSD.String()
+		}
+		t.Say(t.Out, "%s", text)
+		if r.Request != nil {
+			t.Say(t.Out, "%s  ? %s  %s", indent, view.PromptStart(r.Request.Message), view.AnswerCommand(r.Request.ID))
+		}
+		t.Family(r.Children, indent+"  ")
 	}
 }
 

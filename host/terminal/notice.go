@@ -62,6 +62,9 @@ func (r *Renderer) notify(run string, e journal.Event) {
 	case journal.RequestOpened:
 		what = "waits for an answer: " + b.Request.Message
 	case journal.RunCompleted:
+		if r.of(run).child {
+			return // its parent goes on
+		}
 		what = "completed"
 	case journal.RunFailed:
 		what = "failed: " + b.Reason

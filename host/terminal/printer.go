@@ -12,17 +12,19 @@ import (
 
 // Printer puts facts into lines for a person: as they happen, and later from the journal.
 type Printer struct {
-	out   *Screen
-	Whole bool // all that the journal says, for show: texts, results, questions, owners
-	calls map[string]*activeCall
-	runs  map[string]knownRun
-	asked map[string]time.Time // since when each run's model is asked
+	planned string // run whose artifacts were just said, with the plan of its resume
+	out     *Screen
+	Whole   bool // all that the journal says, for show: texts, results, questions, owners
+	calls   map[string]*activeCall
+	runs    map[string]knownRun
+	asked   map[string]time.Time // since when each run's model is asked
 	// Thinking shows what a model thinks.
 	Thinking bool
 	// learn finds out about a call whose answer was not printed here, learnRun about a run; nil
 	// when nobody can.
 	learn    func(run string, p journal.Place) *journal.Proposal
 	learnRun func(run string) (journal.RunCreated, bool)
+	label    string // stands before each line about a child
 }
 
 // knownRun is what the lines about a run need to know of its beginning.
@@ -30,6 +32,7 @@ type knownRun struct {
 	model  string
 	thread bool // other runs of its thread came before it
 	price  *journal.Price
+	child  bool // another run started it
 }
 
 // activeCall is what is known of a call of a turn that is going.
@@ -57,7 +60,7 @@ func (t *Printer) of(run string) knownRun {
 }
 
 func startOf(b journal.RunCreated) knownRun {
-	return knownRun{model: b.Model, thread: b.Previous != "", price: b.Setup.Price}
+	return knownRun{model: b.Model, thread: b.Previous != "", price: b.Setup.Price, child: b.Parent != ""}
 }
 
 func key(run string, p journal.Place) string { return fmt.Sprintf("%s/%d.%d", run, p.Turn, p.Index) }
@@ -84,8 +87,19 @@ func (c *activeCall) name() string {
 	return view.CallName(c.Tool, c.Args)
 }
 
+// print puts a line on the screen, with the run before it where that is a child.
+func (t *Printer) print(line string) { t.out.print(t.label + line) }
+
+// about has lines name the run that they are about, where that is a child; end ends it.
+func (t *Printer) about(run string) (end func()) {
+	if run != "" && t.of(run).child {
+		t.label = t.out.paint(Dim, run) + " "
+	}
+	return func() { t.label = "" }
+}
+
 // Blank prints an empty line.
-func (t *Printer) Blank() { t.out.print("") }
+func (t *Printer) Blank() { t.print("") }
 
 // Closed says whether the reader has gone.
 func (t *Printer) Closed() bool { return t.out.Closed() }
@@ -94,12 +108,12 @@ func (t *Printer) Closed() bool { return t.out.Closed() }
 // it.
 func (t *Printer) Line(st Style, mark, text string) {
 	text = strings.ReplaceAll(stream.Sanitize(text), "\n", "\n  ")
-	t.out.print(t.out.paint(st, mark) + " " + text)
+	t.print(t.out.paint(st, mark) + " " + text)
 }
 
 // Block prints text set off, as output is.
 func (t *Printer) Block(text string) {
 	for _, l := range strings.Split(stream.Sanitize(text), "\n") {
-		t.out.print(t.out.paint(Dim, "  │ ") + l)
+		t.print(t.out.paint(Dim, "  │ ") + l)
 	}
 }

@@ -99,13 +99,22 @@ func (r *Renderer) next(obs *stream.Observer) (stream.Event, error) {
 func (r *Renderer) Take(e stream.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if e.Fact != nil {
+		if b, ok := e.Fact.Body.(journal.RunCreated); ok {
+			r.runs[b.Run] = startOf(b)
+		}
+	}
+	defer r.about(e.Run)()
+	child := r.label != ""
 	switch {
 	case e.Fact != nil:
 		r.event(e.Run, *e.Fact)
+	case child && (e.Text != "" || e.Reasoning != "" || e.Void): // several may write at once, and the parent gets the answer
 	case e.Text != "":
 		r.text(e)
 	case e.Reasoning != "":
 		r.reason(e)
+	case child && e.Call != nil && r.othersAct(e.Run): // lines of many at once say nothing; the record has them
 	case e.Call != nil:
 		r.output(e.Run, *e.Call, e.Output)
 	case e.Note != "":
@@ -132,6 +141,10 @@ func (r *Renderer) event(run string, e journal.Event) {
 	}
 	r.cursors[run] = e.Seq
 	defer r.notify(run, e) // once it is shown
+	if r.of(run).child {
+		r.childEvent(run, e)
+		return
+	}
 	r.asking, r.again, r.waiting = "", time.Time{}, false
 	switch b := e.Body.(type) {
 	case journal.ModelRequested, journal.ContextCompacted:
@@ -159,7 +172,7 @@ func (r *Renderer) event(run string, e journal.Event) {
 func (r *Renderer) output(run string, p journal.Place, b []byte) {
 	c := r.call(run, p)
 	if c.output == nil {
-		c.output = newLiveOutput(func(line string) { r.out.print(r.out.paint(Dim, r.bar(c, p)) + line) })
+		c.output = newLiveOutput(func(line string) { r.print(r.out.paint(Dim, r.bar(c, p)) + line) })
 	}
 	if len(b) == 0 {
 		c.output.gap()

@@ -306,7 +306,9 @@ type busy struct {
 }
 
 func (b busy) Load(ctx context.Context, run string, from int64) iter.Seq2[journal.Event, error] {
-	b.grow()
+	if from > 0 { // not where the beginning of the run is looked up
+		b.grow()
+	}
 	return b.facts.Load(ctx, run, from)
 }
 

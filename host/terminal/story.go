@@ -20,7 +20,7 @@ func (t *Printer) Next(v view.Run) {
 // Pair prints a name and a value.
 func (t *Printer) Pair(name, value string) {
 	value = strings.ReplaceAll(stream.Sanitize(value), "\n", "\n"+strings.Repeat(" ", 12))
-	t.out.print(strings.TrimRight(t.out.paint(Dim, fmt.Sprintf("  %-8s", name))+"  "+value, " "))
+	t.print(strings.TrimRight(t.out.paint(Dim, fmt.Sprintf("  %-8s", name))+"  "+value, " "))
 }
 
 // CallHead prints what is known of a call but its output.

@@ -27,6 +27,9 @@ func VerdictText(v journal.Verdict, reason string) string {
 		words = "run again"
 	case journal.VerdictAttach:
 		words = "picked up, still running"
+		if who, ok := strings.CutPrefix(reason, journal.WaitsForPeople); ok {
+			words, reason = "picked up, waits for people", who
+		}
 	case journal.VerdictAdopt:
 		words = "adopted, not executed"
 	case journal.VerdictSkip:

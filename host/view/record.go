@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"agent/host/flow/table"
 	"agent/recovery/journal"
 )
 
@@ -25,6 +26,8 @@ type Snapshot struct {
 	CostUSD *json.Number `json:"cost_usd"`              // null where no price is known
 	Kept    *Request     `json:"kept_answer,omitempty"` // the end of its question, which the run has not taken yet
 	Cursor  string       `json:"cursor,omitempty"`      // behind the last fact that it reflects; of event lines
+
+	*table.Table // of a flow: how its phases and artifacts stand
 
 	Environment []string `json:"environment,omitempty"` // names of the recorded variables that commands get; values are shown nowhere
 

@@ -37,6 +37,7 @@ const (
 	CodeHeld       = "held"        // another process drives the run
 	CodeLooser     = "looser"      // a resume may only tighten
 	CodeFolderGone = "folder_gone" // the run's folder cannot be used
+	CodeBehind     = "behind"      // the database is older than the folder around it, and nobody decided about that
 	CodeDiskFull   = "disk_full"
 	CodeReadOnly   = "read_only" // the state folder cannot be written
 )
@@ -67,6 +68,8 @@ func NewRefusal(err error, run string, code int) Refusal {
 		if len(v.Next) == 0 && run != "" {
 			v.Next = []string{"agent resume --dir FOLDER " + run}
 		}
+	case errors.As(err, new(*db.BehindError)):
+		v.Code = CodeBehind
 	case errors.Is(err, db.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		v.Code = CodeDiskFull
 		if len(v.Next) == 0 {

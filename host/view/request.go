@@ -37,6 +37,8 @@ type Request struct {
 	Consumed bool                `json:"taken_by_owner"`
 	Damage   string              `json:"damage,omitempty"` // why what is asked cannot be shown
 	Next     []string            `json:"next"`
+	Role     string              `json:"role,omitempty"`        // of a run below another: what it is there for
+	Root     string              `json:"root_run_id,omitempty"` // and the run at the top
 }
 
 // Requests is what pending prints with --json. Fields are only ever added.
@@ -84,7 +86,11 @@ func openRow(o host.Outcome) db.PendingRow {
 // command.
 func (r Request) Text(now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s of run %s, asked %s", r.ID, r.Kind, r.Run, Ago(now, r.Opened))
+	of := r.Run
+	if r.Root != "" {
+		of += " (" + r.Role + ", below run " + r.Root + ")"
+	}
+	fmt.Fprintf(&b, "%s  %s of run %s, asked %s", r.ID, r.Kind, of, Ago(now, r.Opened))
 	switch {
 	case r.Closed != nil:
 		fmt.Fprintf(&b, ", %s %s", r.Status, Ago(now, *r.Closed))

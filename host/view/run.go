@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // Run is a run as ls shows it. Fields are only ever added.
 //
-// Over budget: at most 27 fields: one object of --json, which only ever grows
+// Over budget: at most 28 fields: one object of --json, which only ever grows
 type Run struct {
 	ID         string          `json:"id"`
 	Thread     string          `json:"thread_id"`
@@ -41,8 +42,21 @@ type Run struct {
 	Damage     string          `json:"damage,omitempty"`   // why what it asks cannot be shown
 	Unmarked   bool            `json:"unmarked,omitempty"` // found without its owner; the state folder could not be written
 	Next       []string        `json:"next"`
+	Kin
 
 	Request *journal.Request `json:"-"` // what Asked shows
+}
+
+// Kin is the place of a run in its family: a root, which a person started, and all runs below it.
+// Fields are only ever added.
+type Kin struct {
+	Parent      string       `json:"parent_run_id,omitempty"`      // the run above it; absent in a root, as are the next two
+	Root        string       `json:"root_run_id,omitempty"`        // the run at the top
+	Role        string       `json:"role,omitempty"`               // what it is there for
+	NumChildren int          `json:"num_children,omitempty"`       // runs that it has made
+	NumEnded    int          `json:"num_children_ended,omitempty"` // of them
+	CostUSD     *json.Number `json:"cost_usd,omitempty"`           // of a child in children, where a price is known
+	Children    []Run        `json:"children,omitempty"`           // where they are asked for: those that it has made, each with its own
 }
 
 // Place is the call at which a run stands.
@@ -75,7 +89,7 @@ func NewRun(r db.RunRow, now time.Time) Run {
 		ID: r.ID, Thread: r.Thread, Status: r.Status, Cause: r.Cause, Detail: r.Detail, StopReason: r.StopReason,
 		Folder: r.Folder, Prompt: r.Prompt, Model: r.Model, Mode: r.Mode, Turns: r.Turns, MaxTurns: r.MaxTurns,
 		Calls: r.Calls, NumUnknown: r.Unknown, Unknown: []Unknown{}, Fruitless: r.Fruitless, Created: r.Created, Updated: r.Updated,
-		Detached: r.Detached,
+		Detached: r.Detached, Kin: Kin{Parent: r.Parent, Root: r.Root, Role: r.Role},
 	}
 	if !r.Ended.IsZero() {
 		v.Ended = &r.Ended
@@ -133,8 +147,15 @@ func forward(v Run, newest bool, now time.Time) []string {
 		return []string{"agent show " + v.ID}
 	case v.Status.Terminal():
 		return []string{}
+	case v.Parked():
+		return []string{"agent pending"}
 	}
 	return []string{"agent resume " + v.ID}
+}
+
+// Parked says whether the run has nothing to do but to wait for people who were asked below it.
+func (r Run) Parked() bool {
+	return r.Status == recovery.StatusWaiting && r.Request == nil && r.Damage == "" && r.NumChildren > r.NumEnded
 }
 
 // StatusText is the status with what explains it.
@@ -149,6 +170,8 @@ func (r Run) StatusText(now time.Time) string {
 		text += " (" + string(r.Request.Kind) + ", expired)"
 	case r.Request != nil:
 		text += " (" + string(r.Request.Kind) + ")"
+	case r.Parked():
+		text += " (for runs below)"
 	case r.Damage != "":
 		text += " (its question is damaged)"
 	}
@@ -166,6 +189,9 @@ func (r Run) StatusText(now time.Time) string {
 
 // PlaceText says how far the run came.
 func (r Run) PlaceText() string {
+	if r.NumChildren > 0 && !r.Status.Terminal() {
+		return fmt.Sprintf("%d of %s done", r.NumEnded, Count(r.NumChildren, "child run"))
+	}
 	if p := r.Place; p != nil {
 		return fmt.Sprintf("call %d.%d %s %s", p.Turn, p.Index, p.Tool, p.Phase)
 	}

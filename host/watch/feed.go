@@ -41,6 +41,7 @@ type Feed struct {
 	size      int // bytes of the window's JSON
 	state     Line
 	stateNo   int64
+	parent    bool // there are runs below it, or may be
 	over      bool // the run has ended and all of its facts were read
 	live      live
 	shared    any // made by Shared
@@ -99,6 +100,7 @@ func (f *Feed) replaced(ctx context.Context, first, last int64) (turn int, err e
 		for i := range page {
 			if page[i].Turn >= f.live.turn {
 				f.live.fact(&page[i].Event)
+				f.parent = f.parent || makes(page[i].Body)
 			}
 		}
 		at = page[len(page)-1].Seq

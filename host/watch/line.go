@@ -31,6 +31,8 @@ type State struct {
 	Held   bool            `json:"owner"`       // a process drives it
 	Kept   bool            `json:"kept_answer"` // its question has its answer, which the run has not taken yet
 	Epoch  int64           `json:"epoch"`       // how often it was claimed
+
+	Below []Below `json:"children,omitempty"` // runs below it that have not ended
 }
 
 // Frame is a piece of live text or output. With Start it replaces what the observer has, and what

@@ -155,7 +155,7 @@ func (l *live) take(e *stream.Event, newGen func() int64) bool {
 	return true
 }
 
-// restarted is a text that is void: it begins anew, with nothing yet.
+// restarted is a text that is void: it begins again, with nothing yet.
 func restarted(p piece, newGen func() int64) piece {
 	if p.gen == 0 {
 		return p

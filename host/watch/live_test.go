@@ -98,7 +98,7 @@ func TestRunesAreNotCut(t *testing.T) {
 	}
 }
 
-// The outputs of many calls together stay bounded, and each keeps its end; a gap starts it anew.
+// The outputs of many calls together stay bounded, and each keeps its end; a gap starts it again.
 func TestOutputIsBounded(t *testing.T) {
 	var gens int64
 	newGen := func() int64 { gens++; return gens }
@@ -135,6 +135,8 @@ func TestWireForm(t *testing.T) {
 		gone []string
 	}{
 		"small": {journal.RunNoted{Text: "a <b> & c"}, map[string]any{"text": "a <b> & c"}, nil},
+		"flow": {journal.RunCreated{Run: "r-1", FlowRun: journal.FlowRun{Flow: json.RawMessage(`{"name":"f.md","setups":{"m":{"system":"be brief"}}}`)}},
+			map[string]any{"flow.name": "f.md", "flow.setups.m.system.bytes": "8", "flow.setups.m.system.digest": hexDigest("be brief")}, []string{`"be brief"`}},
 		"setup": {journal.RunCreated{Run: "r-1", Setup: journal.Setup{System: "be brief", Images: []journal.Image{{Media: "image/png", Data: []byte("12345")}}}},
 			map[string]any{"setup.system.bytes": "8", "setup.images.0.bytes": "5", "setup.images.0.media": "image/png",
 				"setup.system.digest": hexDigest("be brief")}, []string{"be brief", "MTIzNDU"}},

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -35,12 +36,13 @@ func (f *Feed) look() error {
 	f.liveErr = liveErr
 	for i := range events {
 		f.live.fact(events[i])
+		f.parent = f.parent || makes(events[i].Body)
 	}
 	for i := range pieces {
 		news = f.live.take(&pieces[i], f.w.newGen) || news
 	}
 	f.keep(lines)
-	if f.stateNo == 0 || *f.state.State != state {
+	if f.stateNo == 0 || !bytes.Equal(f.state.JSON, line.JSON) {
 		f.state, news = line, true
 		f.stateNo++
 	}
@@ -69,7 +71,10 @@ func (f *Feed) row() (State, int64, error) {
 		}
 		s.Kept = kept != nil
 	}
-	return s, row.LastSeq, nil
+	if !row.Status.Terminal() {
+		s.Below, err = f.below(row)
+	}
+	return s, row.LastSeq, err
 }
 
 // facts reads the facts after those that were read, up to the one numbered last at least.

@@ -40,7 +40,7 @@ func LineTypes() []LineType {
 	const frame = "`start` `offset` `end` `text`"
 	return append(list,
 		LineType{Name: TypeUnknown, Data: "a fact that a newer `agent` wrote; nothing", Fact: true},
-		LineType{Name: TypeState, Data: "`owner` `status` `cause` `kept_answer` `epoch`"},
+		LineType{Name: TypeState, Data: "`owner` `status` `cause` `kept_answer` `epoch` `children`"},
 		LineType{Name: TypeText, Data: "the answer: `message_id` " + frame},
 		LineType{Name: TypeReasoning, Data: "thoughts: `message_id` " + frame},
 		LineType{Name: TypeOutput, Data: "its output: `call_id` " + frame},
@@ -84,6 +84,13 @@ func facts() map[journal.Kind]string {
 		journal.KindRequestClosed:   "without an answer: `id` `status` `reason`",
 		journal.KindTurnSettled:     "a checkpoint: `checkpoint`",
 		journal.KindMessageAdded:    "from a person to the model: `text`",
+		journal.KindRunParked:       "runs below wait for people: `children`",
 		journal.KindRunRestored:     "the database went back: `reason`",
+
+		journal.KindPhaseStarted:     "of a flow: `phase` `part` `run` `why`",
+		journal.KindPhaseEnded:       "`phase` `part` `run` `outcome` `reason` `out`",
+		journal.KindArtifactsChecked: "a look at its files: `artifacts`",
+		journal.KindArtifactRestored: "a file was put back: `path` `sha`",
+		journal.KindPhaseRewound:     "phases are to be done again: `phases`",
 	}
 }

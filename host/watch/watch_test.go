@@ -402,6 +402,79 @@ func TestStateWithoutAFact(t *testing.T) {
 	}
 }
 
+// The state of a run has the runs below it that have not ended, and what they ask: those of its
+// whole family where it is the root, and of its own where it is not.
+func TestStateOfAFamily(t *testing.T) {
+	x := newWorld(t, false)
+	s := x.observe("")
+	defer s.f.Close()
+	var below []Below
+	see := func(what string, ok func() bool) {
+		t.Helper()
+		ctx, stop := context.WithTimeout(t.Context(), patience)
+		defer stop()
+		for !ok() {
+			lines, err := s.f.Next(ctx, s.c)
+			if err != nil {
+				t.Fatalf("%s: %v; last %+v", what, err, below)
+			}
+			for _, l := range lines {
+				if l.State != nil {
+					below = l.State.Below
+				}
+			}
+		}
+	}
+	s.until(func() bool { return s.status == recovery.StatusRunning })
+	x.add(answered(1, "")[0], journal.Event{Turn: 1, Body: journal.CallStarted{Place: journal.Place{Turn: 1, Attempt: 1}, Child: "r-2"}})
+	child := x.below("r-2", "r-1", "delegate c-00000001")
+	see("the child", func() bool {
+		return len(below) == 1 && below[0].Role == "delegate c-00000001" && below[0].Status == recovery.StatusRunning
+	})
+	grand := x.below("r-3", "r-2", "delegate c-00000009")
+	see("below the child", func() bool { return len(below) == 2 && below[1].Parent == "r-2" })
+	grand(journal.RequestOpened{Request: journal.Request{ID: "p-1", Opened: time.Now(), Question: journal.Question{
+		Kind: journal.RequestAskUser, Message: "?", Schema: json.RawMessage(`{"type":"string"}`)}}})
+	see("the question", func() bool {
+		return len(below) == 2 && below[1].Request == "p-1" && below[1].Kind == journal.RequestAskUser
+	})
+	of, err := x.w.Run(t.Context(), "r-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer of.Close()
+	if state := of.state.State; len(state.Below) != 1 || state.Below[0].Run != "r-3" {
+		t.Errorf("below r-2: %+v", state.Below)
+	}
+	grand(journal.RequestAnswered{ID: "p-1", Answer: json.RawMessage(`"blue"`)}, journal.RunCompleted{})
+	see("the end of one", func() bool { return len(below) == 1 && below[0].Run == "r-2" })
+	child(journal.RunCompleted{})
+	see("the end of all", func() bool { return len(below) == 0 })
+}
+
+// below records a run below another, and returns what adds facts to it.
+func (x *world) below(run, parent, role string) func(...journal.Body) {
+	x.t.Helper()
+	h, err := x.store.Create(context.Background(), db.ThreadRef{ID: "t" + run[1:], Folder: "/w", New: true}, []journal.Event{
+		{Body: journal.RunCreated{Run: run, Thread: "t" + run[1:], Folder: "/w", Model: "m", Mode: journal.ModeAsk,
+			Family: journal.Family{Parent: parent, Root: "r-1", RootThread: "t-1", Role: role}}},
+		{Body: journal.RunClaimed{Epoch: 1, PID: 1}},
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return func(bodies ...journal.Body) {
+		x.t.Helper()
+		events := make([]journal.Event, len(bodies))
+		for i, b := range bodies {
+			events[i].Body = b
+		}
+		if h, err = x.store.Append(context.Background(), h, events, db.AppendOptions{}); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
 // A run has one feed a process, however many observe it, and it ends some time after the last of
 // them.
 func TestAFeedEndsAfterItsLastObserver(t *testing.T) {

@@ -34,6 +34,9 @@ func wireForm(b journal.Body) (json.RawMessage, error) {
 	if setup, ok := tree["setup"].(map[string]any); ok {
 		lightSetup(setup)
 	}
+	if def, ok := tree["flow"].(map[string]any); ok {
+		lightFlow(def)
+	}
 	if blocks, ok := tree["blocks"].([]any); ok {
 		for _, b := range blocks {
 			if b, ok := b.(map[string]any); ok {
@@ -54,11 +57,21 @@ func wireForm(b journal.Body) (json.RawMessage, error) {
 func heavy(b journal.Body) bool {
 	switch b := b.(type) {
 	case journal.RunCreated:
-		return b.Setup.System != "" || len(b.Setup.Images) > 0
+		return b.Setup.System != "" || len(b.Setup.Images) > 0 || b.Flow != nil
 	case journal.ModelAnswered:
 		return slices.ContainsFunc(b.Blocks, func(b journal.Block) bool { return b.Opaque != nil || b.Image != nil })
 	}
 	return false
+}
+
+// lightFlow makes light how the models of a flow's phases are asked.
+func lightFlow(def map[string]any) {
+	setups, _ := def["setups"].(map[string]any) // a flow whose phases name no model has none
+	for _, setup := range setups {
+		if setup, ok := setup.(map[string]any); ok {
+			lightSetup(setup)
+		}
+	}
 }
 
 func lightSetup(setup map[string]any) {

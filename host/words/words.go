@@ -25,7 +25,7 @@ func Call(tool string, args json.RawMessage) string {
 			return Brief(path, 80) + lines(m)
 		}
 	}
-	for _, key := range []string{"command", "path", "pattern", "question", "call"} {
+	for _, key := range []string{"command", "path", "pattern", "question", "call", "task"} {
 		if s, ok := m[key].(string); ok {
 			return Brief(model.FirstCommand(s, 78), 80)
 		}

@@ -71,10 +71,34 @@ const (
 	DriverSpawned   Point = "launch.spawned"
 	DriverAccepted  Point = "launch.accepted"
 	BeforeRecovery  Point = "recover.before_launch"
+	ArtifactSynced  Point = "artifact.synced"
+	ArtifactCopied  Point = "artifact.copied"
+	ArtifactTemp    Point = "artifact.temp_durable"
+	ArtifactLinked  Point = "artifact.linked"
+	ChildRecorded   Point = "delegate.child_created"
+	ChildEnded      Point = "delegate.child_ended"
+	Parked          Point = "run.parked"
+	PhaseStarted    Point = "flow.phase_recorded"
+	PhaseEnded      Point = "flow.phase_ended"
+	PhaseRewound    Point = "flow.rewound"
+	ArtifactsLooked Point = "flow.looked"
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
-func All() []Point { return append(Driving(), DriverSpawned, DriverAccepted, BeforeRecovery) }
+func All() []Point {
+	return slices.Concat(Driving(), []Point{DriverSpawned, DriverAccepted, BeforeRecovery}, Flows(), Delegating(), Phases())
+}
+
+// Flows lists the points at which the host of a flow takes artifacts or puts them back.
+func Flows() []Point {
+	return []Point{ArtifactSynced, ArtifactCopied, ArtifactTemp, ArtifactLinked}
+}
+
+// Phases lists the points that only the driver of a flow passes.
+func Phases() []Point { return []Point{PhaseStarted, PhaseEnded, PhaseRewound, ArtifactsLooked} }
+
+// Delegating lists the points that only a command passes which drives runs below its own.
+func Delegating() []Point { return []Point{ChildRecorded, ChildEnded, Parked} }
 
 // Driving lists the points that a command passes which drives its run itself, and its runners.
 func Driving() []Point {

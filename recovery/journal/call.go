@@ -108,6 +108,7 @@ type Result struct {
 	Took    time.Duration   `json:"took,omitempty"`     // nanoseconds
 	Alive   []string        `json:"alive,omitempty"`    // processes of the call that could not be shown dead
 	PutBack []string        `json:"put_back,omitempty"` // what the call planted for others to run, and what became of it; the content says it too
+	Child   *ChildEnd       `json:"child,omitempty"`    // of a call that a run of its own carried out: how that ended
 }
 
 // PrintedMark is the line of a result whose outcome is unknown behind which stands what the call

@@ -43,6 +43,7 @@ const (
 	KindTurnSettled     Kind = "turn.settled"
 	KindMessageAdded    Kind = "message.added"
 	KindRunRestored     Kind = "run.restored"
+	KindRunParked       Kind = "run.parked"
 )
 
 // Version is the version of every body's encoding. A reader refuses what is newer than itself.
@@ -75,6 +76,10 @@ type RunCreated struct {
 	StartKey    string `json:"start_key,omitempty"`    // a start that is given the same key is this run
 	StartDigest string `json:"start_digest,omitempty"` // SHA-256 of the request that the key was given with
 
+	Family
+
+	FlowRun
+
 	Environ []string `json:"-"`             // what commands get, each "NAME=value"; the store keeps it sealed, once by content
 	Env     string   `json:"env,omitempty"` // under which the store keeps Environ
 }
@@ -99,6 +104,7 @@ type RunClaimed struct {
 
 	Detached bool   `json:"detached,omitempty"` // the process is one of the run's own, which outlives the terminal that it was started from
 	Why      string `json:"why,omitempty"`      // why it goes on without a person who asked for it
+	MovedOn  bool   `json:"moved_on,omitempty"` // a run below it was brought forward since the claim before
 }
 
 // MessageAdded is what a person tells the model of a run that has begun. It is part of the request
@@ -130,6 +136,7 @@ const (
 	CauseCorrupt   Cause = "corrupt"   // its journal does not match its digests
 	CauseRestored  Cause = "restored"  // its database went back in time; see RunRestored
 	CauseFailing   Cause = "store"     // the state folder could not be written
+	CauseArtifact  Cause = "artifact"  // an artifact of the flow cannot be read; the detail holds the remedy
 )
 
 // RunRestored says that the database of the run went back in time and that a person let it count
@@ -148,6 +155,10 @@ type RunNoted struct {
 	// Clock is how far the clock went beyond the time that passed since the fact before, in
 	// nanoseconds; negative where it was set back. Limits and waits are kept by what passed.
 	Clock time.Duration `json:"clock,omitempty"`
+
+	// Unknown is what other runs of the thread, and of the family of runs that this one belongs to,
+	// left unknown, as it stands now. It replaces what the claim said.
+	Unknown []Unknown `json:"unknown,omitempty"`
 }
 
 // RunStopping says that the run must end before its work is done. Every call is settled before the
@@ -224,6 +235,7 @@ type CallStarted struct {
 	Place
 	Before  json.RawMessage `json:"before,omitempty"` // what an inspector needs to know from before
 	Binding string          `json:"binding,omitempty"`
+	Child   string          `json:"child,omitempty"` // the run that carries the call out; it exists once that run's first fact does
 }
 
 // CallSettled is a call's one result.
@@ -319,6 +331,7 @@ func (RequestClosed) Kind() Kind   { return KindRequestClosed }
 func (TurnSettled) Kind() Kind     { return KindTurnSettled }
 func (MessageAdded) Kind() Kind    { return KindMessageAdded }
 func (RunRestored) Kind() Kind     { return KindRunRestored }
+func (RunParked) Kind() Kind       { return KindRunParked }
 
 // Kinds lists every kind, in the order in which the package doc explains them.
 func Kinds() []Kind {
@@ -328,6 +341,8 @@ func Kinds() []Kind {
 		KindModelFailed, KindCompacted,
 		KindCallJudged, KindCallStarted, KindCallSettled, KindCallResolved, KindApprovalVoided,
 		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled, KindMessageAdded, KindRunRestored,
+		KindPhaseStarted, KindPhaseEnded, KindArtifactsChecked, KindArtifactRestored, KindPhaseRewound,
+		KindRunParked,
 	}
 }
 
@@ -374,4 +389,7 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindCallSettled: as[CallSettled], KindCallResolved: as[CallResolved], KindApprovalVoided: as[ApprovalVoided],
 	KindRequestOpened: as[RequestOpened], KindRequestAnswered: as[RequestAnswered],
 	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled], KindMessageAdded: as[MessageAdded], KindRunRestored: as[RunRestored],
+	KindPhaseStarted: as[FlowPhaseStarted], KindPhaseEnded: as[FlowPhaseEnded], KindArtifactsChecked: as[ArtifactsChecked],
+	KindArtifactRestored: as[ArtifactRestored], KindPhaseRewound: as[PhaseRewound],
+	KindRunParked: as[RunParked],
 }

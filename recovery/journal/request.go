@@ -36,7 +36,8 @@ const (
 type Request struct {
 	ID string `json:"id"` // p-…; filled in by the host
 	Question
-	Call *Place `json:"call,omitempty"`
+	Call  *Place         `json:"call,omitempty"`
+	Phase *PhaseQuestion `json:"phase,omitempty"` // of a question about a phase
 
 	// Of the call that the question belongs to, filled in by the host; the arguments where they are
 	// what is decided on.
@@ -59,6 +60,11 @@ func (r *Request) Validate() error {
 	}
 	switch r.Kind {
 	case RequestMaxTurns, RequestMaxTokens, RequestMaxCost:
+		return nil
+	case RequestPhase:
+		if r.Phase == nil || r.Call != nil {
+			return errors.New("a question about a phase names the phase, and no call")
+		}
 		return nil
 	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin, RequestElicit:
 	default:

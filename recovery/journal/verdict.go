@@ -13,3 +13,7 @@ const (
 	VerdictAttach Verdict = "attach" // its process is still running
 	VerdictAdopt  Verdict = "adopt"  // its result was found outside the journal
 )
+
+// WaitsForPeople begins the reason of a verdict to attach where what carries the call out waits for
+// nothing but answers of people. What is behind it says which.
+const WaitsForPeople = "waits for people: "

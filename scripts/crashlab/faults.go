@@ -6,6 +6,7 @@ import (
 	"agent/scripts/crashlab/fault/attack"
 	"agent/scripts/crashlab/fault/boot"
 	"agent/scripts/crashlab/fault/clock"
+	"agent/scripts/crashlab/fault/delegate"
 	"agent/scripts/crashlab/fault/disk"
 	"agent/scripts/crashlab/fault/interfere"
 	"agent/scripts/crashlab/fault/power"
@@ -30,6 +31,7 @@ func faults() []lab.Fault {
 		interfere.Takeover(),
 		interfere.Background(),
 		server.Fault(),
+		delegate.Fault(),
 		interfere.Panic(),
 		interfere.Twin(),
 		interfere.Decision(),

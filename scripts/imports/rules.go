@@ -22,9 +22,9 @@ type rule struct {
 // refused, so that a new dependency between two folders is a decision somebody makes here.
 func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
-	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/maintain", "tools/...", "host/model", "host/stream", "host/permission", "host/guard", "host/owner"}
+	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/dbtest", "db/family", "db/keep", "db/maintain", "tools/...", "host/model", "host/stream", "host/permission", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
-	return slices.Concat(frontDoors(), toolLayers(), storeLayers(), []rule{
+	return slices.Concat(frontDoors(), pureLayers(), toolLayers(), storeLayers(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
 		{dir: "host/gate", allow: []string{"recovery/journal", "db", "host/stream"},
 			why: "what observers may see is decided for every event alone; it knows no run"},
@@ -40,7 +40,7 @@ func layers() []rule {
 			why: "who drives a run follows from locks and processes alone; what the run is does not matter"},
 		{dir: "host/doctor", allow: append([]string{"host/drive", "host/drive/disknote"}, feature...),
 			why: "doctor looks at what the service and the store say; it drives nothing"},
-		{dir: "host/serve/servetest", allow: []string{"db", "recovery/journal", "tools/sandbox"}, why: "journals are written for tests as whoever drives a run does"},
+		{dir: "host/serve/servetest", allow: []string{"db", "db/mark", "recovery/journal", "tools/sandbox"}, why: "journals are written for tests as whoever drives a run does"},
 		{dir: "host/serve", allow: []string{"host", "host/app", "host/carry", "host/input", "host/launch", "host/owner", "host/serve/body", "host/serve/holder", "host/serve/login", "host/serve/once", "host/serve/page", "host/serve/servetest", "host/view", "host/watch", "recovery", "recovery/journal", "tools/durable"},
 			why: "a server shows what watch and view give it, and leaves rows; it drives no run and reaches neither the store nor what acts"},
 		{dir: "host/serve/body", why: "what a request says is read by its form alone; what it is for does not matter"},
@@ -48,7 +48,9 @@ func layers() []rule {
 		{dir: "host/serve/holder", why: "who has a port is read from what the kernel shows alone"},
 		{dir: "host/serve/login", why: "who gets in is decided from secrets and time alone; what is served does not matter"},
 		{dir: "host/serve/page", allow: []string{"host/watch"}, why: "the page is files that a browser reads; its test compares the types of lines that it knows"},
-		{dir: "host/pipeline", allow: feature, why: "pipeline stands on host and what is below it"},
+		{dir: "host/flow", allow: []string{"db", "host/child", "host/drive", "host/drive/fold", "host/flow/artifact", "host/words", "recovery", "recovery/flow", "recovery/journal", "recovery/fault", "tools"}, why: "a flow is carried out by runs below it; it stands on what drives runs, and knows no front door"},
+		{dir: "host/flow/artifact", allow: []string{"db", "db/dbtest", "db/keep", "recovery/flow", "recovery/journal", "recovery/fault", "tools/files", "tools/durable"},
+			why: "a file is taken, compared and put back by its record alone; which phase made it, and what follows, it does not know"},
 		{dir: "host/gitlink", allow: feature, why: "gitlink stands on host and what is below it"},
 		{dir: "host/model", allow: []string{"recovery/journal", "recovery/fault", "recovery/jsonstring", "host/markdown", "host/model/..."},
 			why: "a model speaks to a provider in the journal's words; it knows no run, no tool and no database"},
@@ -64,39 +66,54 @@ func layers() []rule {
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/markdown", why: "text is read alone"},
 		{dir: "host/help", why: "help is text that is read alone"},
+		{dir: "host/flow/file", allow: []string{"host/markdown", "host/model/runbook", "recovery/flow", "recovery/journal"},
+			why: "a flow file is read alone; what it is checked against is given"},
+		{dir: "host/flow/outline", allow: []string{"host/flow/file", "host/terminal", "host/view", "recovery/flow", "recovery/journal"},
+			why: "what a file says is shown before anything is opened; nothing is carried out"},
 		{dir: "host/input", allow: []string{"host/markdown"},
 			why: "what a person gives is read before anything is opened; it knows no run and no model"},
 		{dir: "host/stream", allow: []string{"recovery/journal"},
 			why: "observers read what is durable or live; they can neither write nor hold up a run"},
-		{dir: "host/watch", allow: []string{"recovery", "recovery/journal", "db", "host/stream"},
+		{dir: "host/watch", allow: []string{"recovery", "recovery/journal", "db", "db/family", "host/stream"},
 			why: "who watches reads the journal and live files; it can neither write nor hold up a run"},
-		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
-			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
-		{dir: "recovery/transcript", allow: []string{"recovery/journal"},
-			why: "what the model is shown follows from facts alone; when it is asked is decided above"},
-		{dir: "recovery/journal", allow: []string{"recovery/jsonstring"},
-			why: "facts are nouns: what follows from them is decided above"},
 		{dir: "tools/durable", why: "a file is written without knowing what is in it"},
 		{dir: "recovery/fault", why: "fault points are a leaf, so that db, tools and host can all name them"},
 	})
 }
 
+// pureLayers is who may import whom among the packages that decide and act on nothing.
+func pureLayers() []rule {
+	return []rule{
+		{dir: "recovery", allow: []string{"recovery/..."}, deny: []string{"recovery/fault"},
+			why: "recovery decides from its arguments alone, which is what makes it testable to the last case"},
+		{dir: "recovery/transcript", allow: []string{"recovery/journal"},
+			why: "what the model is shown follows from facts alone; when it is asked is decided above"},
+		{dir: "recovery/flow", allow: []string{"recovery", "recovery/journal"},
+			why: "what a flow does next follows from its facts and a look at its artifacts alone; it opens no file and knows no clock"},
+		{dir: "recovery/journal", allow: []string{"recovery/jsonstring"},
+			why: "facts are nouns: what follows from them is decided above"},
+	}
+}
+
 // storeLayers is who may import whom below db.
 func storeLayers() []rule {
 	return []rule{
-		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/dbtest", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "tools/durable"},
+		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/dbtest", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "db/keep", "tools/durable"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
 		{dir: "db/sqlitefile", allow: []string{"recovery/fault", "tools/durable"},
 			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
 		{dir: "db/vault", allow: []string{"db/dbsqlc", "db/redact", "db/sqlitefile", "tools/durable"},
 			why: "secrets are taken out of any text; which record that belongs to is known to the store"},
-		{dir: "db/maintain", allow: []string{"db", "db/blob", "db/dbsqlc", "db/dbtest", "db/redact", "db/sqlitefile", "db/vault", "recovery", "recovery/journal"},
+		{dir: "db/maintain", allow: []string{"db", "db/blob", "db/keep", "db/dbsqlc", "db/dbtest", "db/redact", "db/sqlitefile", "db/vault", "recovery", "recovery/journal"},
 			why: "a whole state folder is looked at through what the store shows of it; it drives nothing"},
+		{dir: "db/find", allow: []string{"db", "db/dbsqlc", "db/dbtest", "recovery/journal"}, why: "what a person types is completed from the rows of the store"},
+		{dir: "db/family", allow: []string{"db", "db/dbsqlc", "db/dbtest", "db/maintain", "recovery", "recovery/journal"}, why: "a root and the runs below it are read from the rows of the store; it drives nothing"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
 		{dir: "db/dbtest", allow: []string{"recovery/journal"},
 			why: "the store is tested with it from inside, so it knows no store"},
 		{dir: "db/mark", allow: []string{"db/sqlitefile", "tools/durable"}, why: "a mark is read and written without a store"},
-		{dir: "db/blob", allow: []string{"db/sqlitefile", "tools/durable"}, why: "a body is kept by its hash, whatever it says"},
+		{dir: "db/blob", allow: []string{"db/dbsqlc", "db/sqlitefile"}, why: "a body is kept by its hash, whatever it says"},
+		{dir: "db/keep", allow: []string{"db/dbsqlc", "db/sqlitefile", "db/vault"}, why: "a content is kept by its hash, whatever it is; which fact names it is known to the store"},
 		{dir: "db/fingerprint", why: "what makes two calls the same is worked out from their arguments alone"},
 		{dir: "db/lastlog", why: "the log is read without a store"},
 		{dir: "db/redact",
@@ -109,6 +126,8 @@ func toolLayers() []rule {
 	return []rule{
 		{dir: "tools", allow: []string{"recovery", "recovery/journal", "recovery/fault", "tools/..."},
 			why: "a tool acts and reports; what is recorded and when is decided above it"},
+		{dir: "host/child", allow: []string{"host/drive", "host/owner", "db", "db/family", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/excerpt"},
+			why: "a child is driven as any run is, and its call is a tool's; which run delegates, and how it is shown, it does not know"},
 		{dir: "tools/excerpt", why: "what of a text is shown follows from the text alone"},
 		{dir: "tools/files", allow: []string{"tools/durable", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/excerpt", "tools/gitrepo", "tools/patch", "tools/toolstest"},
 			why: "file tools act by themselves; they start no process and know no other tool"},
@@ -128,11 +147,15 @@ func frontDoors() []rule {
 			why: "main only hands arguments, streams and signals to the command line, and has the hidden commands carried out before it"},
 		{dir: "host/command", allow: []string{"host/...", "recovery/..."},
 			why: "a command turns flags into calls of app and host, and what comes back into text; it reaches neither the store nor tools"},
-		{dir: "host/view", allow: []string{"host", "host/doctor", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},
+		{dir: "host/view", allow: []string{"host", "host/doctor", "host/flow/table", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
-		{dir: "host/app", allow: []string{"host", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/hook", "host/permission", "host/doctor",
-			"host/logfile", "host/owner", "db", "db/maintain", "db/redact", "recovery", "recovery/journal", "recovery/fault", "tools/..."},
+		{dir: "host/app", allow: []string{"host", "host/flow/standing", "host/view", "host/stream", "host/tty", "host/model/...", "host/config", "host/hook", "host/permission", "host/doctor",
+			"host/logfile", "host/child", "host/flow", "host/owner", "db", "db/family", "db/find", "db/maintain", "db/redact", "recovery", "recovery/journal", "recovery/fault", "tools/..."},
 			why: "app wires what a front door runs with; which front door that is, and how it shows things, it does not know"},
+		{dir: "host/flow/table", allow: []string{"recovery", "recovery/flow", "recovery/journal"},
+			why: "how a flow stands follows from its facts and from rows that are given; it opens nothing, and every front door shows the same"},
+		{dir: "host/flow/standing", allow: []string{"host", "host/flow/table", "host/view", "recovery", "recovery/flow", "recovery/journal"},
+			why: "what is under way of a flow is read of the runs below it; who shows it, and where they are stored, it does not know"},
 		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery/journal", "recovery/fault"},
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
 		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal", "recovery/fault"},
@@ -145,13 +168,13 @@ func frontDoors() []rule {
 			why: "lines are what watch gives for programs; which command they are of, they do not know"},
 		{dir: "host/report", allow: []string{"host", "host/app", "host/terminal", "host/view", "recovery", "recovery/journal"},
 			why: "what became of a run is printed at a terminal; whatever was done with it is done"},
-		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/input", "host/model/catalog", "host/model/runbook", "host/view", "recovery/journal"},
+		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/input", "host/model/catalog", "host/model/runbook", "host/view", "recovery/journal"},
 			why: "flags are read and checked alone; what becomes of them is decided by the command"},
 		{dir: "host/pick", allow: []string{"host", "host/app", "host/view", "recovery", "recovery/fault"},
 			why: "what a person means is looked up in the store; what becomes of it is decided by the front door"},
 		{dir: "host/signals", allow: []string{"host"}, why: "a signal ends a context, with a cause that host knows; what stops then, it does not know"},
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
-		{dir: "host/terminal", allow: []string{"host/terminal/terminaltest", "host/view", "host/stream", "host/tty", "recovery", "recovery/journal", "recovery/fault"},
+		{dir: "host/terminal", allow: []string{"host/flow/table", "host/terminal/terminaltest", "host/view", "host/stream", "host/tty", "recovery", "recovery/journal", "recovery/fault"},
 			why: "a terminal shows what it is given; what that comes from is known to whoever gives it"},
 	}
 }
@@ -231,7 +254,7 @@ func within(p, dir string) bool {
 // copies, and writes tables of its own.
 func mayReachSQL(dir string) bool {
 	switch dir {
-	case "db", "db/sqlitefile", "db/vault", "db/maintain", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
+	case "db", "db/sqlitefile", "db/vault", "db/keep", "db/maintain", "db/dbsqlc", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
 		return true
 	}
 	return false

@@ -56,8 +56,7 @@ func (b *tab) hold() {
 // Two tabs answer one question at once: one is taken, the other is told in words what was.
 func TestTwoTabsAnswer(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
-	run := w.run("deploy it")
-	w.eventually("it waits", func() bool { return w.status(run) == "waiting" })
+	run := w.waiting("deploy it")
 	one := w.login(open(t))
 	two := one.beside()
 	two.holdable()
@@ -83,8 +82,7 @@ func TestTwoTabsAnswer(t *testing.T) {
 // A click that was on its way when the form appeared is not an answer (promise 14, S13).
 func TestEarlyClickIsNoAnswer(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
-	run := w.run("deploy it")
-	w.eventually("it waits", func() bool { return w.status(run) == "waiting" })
+	run := w.waiting("deploy it")
 	b := w.login(open(t))
 	b.at(run)
 	b.until(`[...document.querySelectorAll(".ask button")].some((b) => b.innerText === "staging")`)
@@ -114,8 +112,7 @@ func TestEarlyClickIsNoAnswer(t *testing.T) {
 // (promise 14).
 func TestHeldKeyIsNoAnswer(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
-	run := w.run("deploy it")
-	w.eventually("it waits", func() bool { return w.status(run) == "waiting" })
+	run := w.waiting("deploy it")
 	b := w.login(open(t))
 	b.at(run)
 	b.ready()

@@ -80,7 +80,8 @@ type tab struct {
 
 	mu       sync.Mutex
 	requests []*network.EventRequestWillBeSent
-	faults   []string // scripts that threw, and what was refused by the policy
+	unread   map[network.RequestID]string // addresses of the answers that are not here yet
+	faults   []string                     // scripts that threw, and what was refused by the policy
 }
 
 // open opens a tab with a profile of its own; beside opens one with the same.
@@ -98,7 +99,7 @@ func newTab(t *testing.T, parent context.Context, o ...chromedp.ContextOption) *
 	t.Helper()
 	ctx, stop := chromedp.NewContext(parent, o...)
 	t.Cleanup(stop)
-	b := &tab{t: t, ctx: ctx, stop: stop}
+	b := &tab{t: t, ctx: ctx, stop: stop, unread: map[network.RequestID]string{}}
 	if err := chromedp.Listen(ctx, b.heard); err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +126,11 @@ func (b *tab) heard(e any) {
 	switch e := e.(type) {
 	case *network.EventRequestWillBeSent:
 		b.requests = append(b.requests, e)
+		b.unread[e.RequestID] = e.Request.URL
+	case *network.EventLoadingFinished:
+		delete(b.unread, e.RequestID)
+	case *network.EventLoadingFailed:
+		delete(b.unread, e.RequestID)
 	case *runtime.EventExceptionThrown:
 		b.faults = append(b.faults, e.ExceptionDetails.Text)
 	case *page.EventJavascriptDialogOpening:
@@ -256,6 +262,13 @@ func (b *tab) tabTo(label string) {
 	b.t.Fatalf("Tab does not come to %q\n%s", label, b.seen())
 }
 
+// completes waits for the last text of a story, and for the end of its run.
+func (b *tab) completes() {
+	b.t.Helper()
+	b.shows("That is done now.")
+	b.shows("Completed")
+}
+
 // ready waits until the buttons of a card take what is meant.
 func (b *tab) ready() {
 	b.t.Helper()
@@ -270,7 +283,7 @@ func (b *tab) click(label string) {
 
 // clickOn clicks on an element, by XPath, once it stands still, nothing lies over it, and it takes
 // what is meant: what is loaded above it would move it away from under the pointer, and what is
-// drawn anew is another one. Where it moves at that very moment, the click is done once more, as a
+// drawn again is another one. Where it moves at that very moment, the click is done once more, as a
 // person does it.
 func (b *tab) clickOn(path string) {
 	b.t.Helper()
@@ -292,16 +305,16 @@ func (b *tab) clickOnce(path string) bool {
 		requestAnimationFrame(() => requestAnimationFrame(() => done(0)));
 	})`, path))
 	b.until(fmt.Sprintf(`((path) => {
-		const el = document.evaluate(path, document, null, 9).singleNodeValue, box = el?.getBoundingClientRect(), was = window.stood;
+		const el = document.evaluate(path, document, null, 9).singleNodeValue, box = el?.getBoundingClientRect(), was = window.steady;
 		const still = el && was && was.el === el && was.top === box.top && was.left === box.left;
 		if (el && !still) el.scrollIntoView({ block: "nearest" });
 		const at = [box?.left + box?.width / 2, box?.top + box?.height / 2];
-		window.stood = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0, at };
-		return window.stood.times >= 3 && !el.closest(".inert") && el.contains(document.elementFromPoint(...at));
+		window.steady = { el, top: box?.top, left: box?.left, times: still ? was.times + 1 : 0, at };
+		return window.steady.times >= 3 && !el.closest(".inert") && el.contains(document.elementFromPoint(...at));
 	})(%q)`, path))
 	at := eval[[]float64](b, `(() => {
-		const { at, el } = window.stood;
-		delete window.stood;
+		const { at, el } = window.steady;
+		delete window.steady;
 		window.took = false;
 		document.addEventListener("click", (e) => { if (el.contains(e.target)) window.took = true; }, { once: true });
 		return at;

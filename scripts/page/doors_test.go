@@ -89,8 +89,7 @@ func (w *world) answers(behind int) (statuses []string, lines int) {
 // no answer and changes nothing, by no way that a browser has (S6).
 func TestPagesOfOtherPlaces(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging"))).serve()
-	run := w.run("deploy it")
-	w.eventually("it waits", func() bool { return w.status(run) == "waiting" })
+	run := w.waiting("deploy it")
 	token, err := os.ReadFile(filepath.Join(w.home, "token"))
 	if err != nil {
 		t.Fatal(err)

@@ -111,6 +111,14 @@ func (w *world) run(prompt string, flags ...string) string {
 	return runID.FindString(w.agent(append(args, prompt)...))
 }
 
+// waiting starts a run that asks, and returns its id once it waits for the answer.
+func (w *world) waiting(prompt string) string {
+	w.t.Helper()
+	run := w.run(prompt)
+	w.eventually("run "+run+" waits", func() bool { return w.status(run) == "waiting" })
+	return run
+}
+
 var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
 
 // serve starts the server, at the port where it was before if there was one.

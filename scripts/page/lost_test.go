@@ -32,6 +32,14 @@ func (w *world) effects() int {
 	return bytes.Count(text, []byte("did\n"))
 }
 
+// executed wants the command of a counted story to have been executed so many times.
+func (w *world) executed(times int) {
+	w.t.Helper()
+	if n := w.effects(); n != times {
+		w.t.Errorf("the command was executed %d times, want %d", n, times)
+	}
+}
+
 // owner is the process that drives a run; 0 where none does.
 func (w *world) owner(run string) int {
 	_, v := w.ask("GET", "/v1/runs/"+run, nil)
@@ -108,6 +116,37 @@ func (b *tab) look(how string) {
 	eval[any](b, fmt.Sprintf(`(() => { Object.defineProperty(document, "visibilityState", { configurable: true, get: () => %q }); document.dispatchEvent(new Event("visibilitychange")); return 0; })()`, how))
 }
 
+// unaware has the page hear nothing more of the run that it shows, until the function that it
+// returns is called. To be hidden is not enough: after a fact the page reads the run again, also
+// where nobody looks any more. What it had begun to read is here when unaware returns.
+func (w *world) unaware(b *tab, run string) (hear func()) {
+	w.t.Helper()
+	reads := func(path string) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, url := range b.unread {
+			if strings.Contains(url, run+path) {
+				return true
+			}
+		}
+		return false
+	}
+	w.eventually("the page follows run "+run, func() bool { return reads("/events") })
+	b.hide()
+	eval[any](b, `(() => {
+		const all = window.fetch;
+		window.hear = () => { window.fetch = all; };
+		window.fetch = (path, o) => o.method === "GET" ? Promise.reject(new TypeError("not heard")) : all(path, o);
+		return 0;
+	})()`)
+	w.eventually("the page reads nothing of run "+run, func() bool { return !reads("") })
+	return func() {
+		w.t.Helper()
+		eval[any](b, "window.hear(); 0")
+		b.show()
+	}
+}
+
 // What a resume would do is shown, and then done: the command that outlived its driver is picked up,
 // not executed again.
 func TestResumeDoesWhatItsPlanSays(t *testing.T) {
@@ -124,23 +163,20 @@ func TestResumeDoesWhatItsPlanSays(t *testing.T) {
 	b.click("Resume")
 	b.until(`document.querySelector(".pill").innerText === "running"`)
 	w.touch("go")
-	b.shows("That is done now.")
-	b.shows("Completed")
+	b.completes()
 	b.until(`document.querySelector(".call-end")?.innerText.startsWith("ok, picked up")`)
-	if n := w.effects(); n != 1 {
-		t.Errorf("the command was executed %d times", n)
-	}
+	w.executed(1)
 	b.clean(w.page)
 }
 
-// Another process took the run meanwhile: the page says which, and takes it over when it is told to.
+// Another process took the run meanwhile: the page says which, and takes it over when asked.
 func TestTakeOver(t *testing.T) {
 	w := newWorld(t, stories(counted("do it"))).serve("--recover", "none")
 	run := w.interrupted("do it once")
 	b := w.login(open(t))
 	b.at(run)
 	b.shows("The process that drove it died.")
-	b.hide() // so it does not hear of the other one
+	hear := w.unaware(b, run)
 	w.agent("resume", "--detach", run)
 	first := w.owner(run)
 	b.click("Resume")
@@ -149,17 +185,14 @@ func TestTakeOver(t *testing.T) {
 	if now := w.owner(run); now != first {
 		t.Errorf("process %d drives it, then %d", first, now)
 	}
-	b.show()
+	hear()
 	b.click("Take it over")
 	b.until(`!document.body.innerText.includes("Another process drives it")`)
 	w.eventually("another process drives it", func() bool { pid := w.owner(run); return pid != 0 && pid != first })
 	w.eventually("the first has ended", func() bool { return !living(first) })
 	w.touch("go")
-	b.shows("That is done now.")
-	b.shows("Completed")
-	if n := w.effects(); n != 1 {
-		t.Errorf("the command was executed %d times", n)
-	}
+	b.completes()
+	w.executed(1)
 	b.clean(w.page)
 }
 
@@ -179,9 +212,7 @@ func (w *world) unknown(b *tab) (run string) {
 	b.shows("Did this happen?")
 	b.shows("This may have happened already")
 	b.ready()
-	if n := w.effects(); n != 1 {
-		w.t.Errorf("the command was executed %d times", n)
-	}
+	w.executed(1)
 	return run
 }
 
@@ -205,11 +236,8 @@ func TestItHappened(t *testing.T) {
 	b.click("It happened")
 	b.until(`!document.body.innerText.includes("Did this happen?")`)
 	b.shows("decided: happened")
-	b.shows("That is done now.")
-	b.shows("Completed")
-	if n := w.effects(); n != 1 {
-		t.Errorf("the command was executed %d times", n)
-	}
+	b.completes()
+	w.executed(1)
 	if n := w.numUnknown(run); n != 0.0 {
 		t.Errorf("%v outcomes are unknown", n)
 	}
@@ -231,19 +259,15 @@ func TestLeaveItUnknown(t *testing.T) {
 	b.ready()
 	w.touch("go")
 	b.click("run")
-	b.shows("That is done now.")
-	b.shows("Completed")
-	if n := w.effects(); n != 2 {
-		t.Errorf("the command was executed %d times", n)
-	}
+	b.completes()
+	w.executed(2)
 	b.clean(w.page)
 }
 
 // An answer that nobody takes yet is kept, and the page says so until it is taken.
 func TestAnswerIsKept(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
-	run := w.run("deploy it")
-	w.eventually("it waits", func() bool { return w.status(run) == "waiting" })
+	run := w.waiting("deploy it")
 	b := w.login(open(t))
 	b.at(run)
 	b.ready()
@@ -265,13 +289,12 @@ func TestAnswerIsKept(t *testing.T) {
 }
 
 // The database is put back from a copy while a page shows what came after: its place is refused, and
-// the page reads the run anew and says why.
+// the page reads the run again and says why. The run goes on once a person has decided about that.
 func TestHistoryReplaced(t *testing.T) {
 	ask := asks("deploy", "Which environment?", "staging", "production").Turns[0]
 	second := asks("", "At which time?", "now", "tonight").Turns[0]
 	w := newWorld(t, stories(modeltest.Story{Prompt: "deploy", Turns: []modeltest.Turn{ask, second, says("That is done now.")}})).serve("--recover", "none")
-	run := w.run("deploy it")
-	w.eventually("it waits", func() bool { return w.status(run) == "waiting" })
+	run := w.waiting("deploy it")
 	w.killed(w.owner(run))
 	restore := w.copied()
 	b := w.login(open(t))
@@ -283,12 +306,23 @@ func TestHistoryReplaced(t *testing.T) {
 	w.killed(w.owner(run))
 	restore()
 	b.show()
-	b.shows("The database was put back from a copy, so this run was read anew.")
+	b.shows("The database was put back from a copy, so this run was read again.")
 	b.shows("Which environment?")
 	if text := eval[string](b, `document.querySelector(".run").innerText`); strings.Contains(text, "At which time?") || strings.Contains(text, "answered: staging") {
 		t.Errorf("the page shows what was before:\n%s", text)
 	}
 	b.until(`document.getElementById("how").textContent === "connected"`)
+	b.ready()
+	b.click("staging") // nothing goes on until a person has decided
+	b.shows("the database is older than the folder around it")
+	b.shows("agent restore --here")
+	w.agent("restore", "--here", "--yes")
+	b.shows("Its database went back in time.")
+	b.click("Resume")
+	b.until(`document.querySelector(".pill").dataset.status === "waiting"`)
+	b.ready()
+	b.click("staging")
+	b.shows("At which time?")
 	b.clean(w.page)
 }
 
@@ -324,45 +358,4 @@ func (w *world) copied() (restore func()) {
 			w.t.Fatalf("put the database back: %v", err)
 		}
 	}
-}
-
-// A newer agent brings the database up to date: the server ends, and the page says why and what to do.
-func TestNewerAgent(t *testing.T) {
-	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging"))).serve()
-	run := w.run("deploy it")
-	w.eventually("it waits", func() bool { return w.status(run) == "waiting" })
-	b := w.login(open(t))
-	b.at(run)
-	b.shows("Which environment?")
-	db, err := sql.Open("sqlite", filepath.Join(w.home, "agent.db")+"?_pragma=busy_timeout(20000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() // what it wrote is committed
-	var was int
-	if err := db.QueryRow("PRAGMA user_version").Scan(&was); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(fmt.Sprintf("PRAGMA user_version = %d", was+1)); err != nil {
-		t.Fatal(err)
-	}
-	b.shows("A newer agent has brought the database up to date")
-	b.shows("agent serve")
-	b.until(`document.getElementById("how").textContent === "offline"`)
-	b.shows("A newer agent has brought the database up to date") // and not only that nobody answers
-	b.lacks("The server does not answer")
-	if err := w.server.Wait(); err == nil || w.server.ProcessState.ExitCode() != 1 {
-		t.Errorf("the server ended: %v", err)
-	}
-	w.server = nil
-	// It is started again, here the one of before, and the page is as it was.
-	if _, err := db.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", was)); err != nil {
-		t.Fatal(err)
-	}
-	w.serve()
-	b.shows("No session")
-	b.lacks("A newer agent")
-	w.login(b.beside())
-	b.shows("Which environment?")
-	b.clean(w.page)
 }

@@ -59,7 +59,7 @@ func publishing() []modeltest.Turn {
 	edit := args(map[string]any{"path": "Makefile", "content": "all:\n\tgo vet ./...\n\tgo test ./...\n"})
 	return []modeltest.Turn{
 		{Thinking: "The site is built first, then pushed.", Text: "I look at the folder, then I push the site.", Calls: []modeltest.Call{{Tool: "list_dir", Args: args(map[string]any{"path": "."})}, {Tool: "read_file", Args: args(map[string]any{"path": "Makefile"})}}},
-		{Text: "The Makefile lacks the tests. I write it anew.", Calls: []modeltest.Call{{Tool: "write_file", Args: edit}, shell("make -n; exit 3")}},
+		{Text: "The Makefile lacks the tests. I write it again.", Calls: []modeltest.Call{{Tool: "write_file", Args: edit}, shell("make -n; exit 3")}},
 		{Text: "Published. The tests pass, and the site answers."},
 	}
 }

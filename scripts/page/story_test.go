@@ -167,8 +167,7 @@ func TestByKeyboardAlone(t *testing.T) {
 	b.tabTo("staging")
 	b.ready()
 	b.press(kb.Enter)
-	b.shows("That is done now.")
-	b.shows("Completed")
+	b.completes()
 	b.shows("answered: staging")
 	b.clean(w.page)
 }

@@ -19,6 +19,7 @@ type Options struct {
 	Calls   string   // the folder of all calls' folders, absolute
 	Exe     string   // the binary that carries out commands (runner.Main), absolute
 	Environ []string // the host's environment; a command gets what the allowlist lets through
+	Vars    []string // what commands get beside that, each "NAME=value"
 	Outputs Outputs
 	Fetch   fetch.Options
 	Sandbox *sandbox.System // confines commands; nil confines nothing
@@ -37,7 +38,7 @@ func Tools(o Options) ([]tools.Tool, error) {
 	denied := []string{o.State, o.Calls}
 	list := []tools.Tool{
 		askUser{}, confirmAction{}, fetchTool{o.Fetch}, readOutput{o.Outputs},
-		shell.New(shell.Options{Calls: o.Calls, Exe: o.Exe, Environ: o.Environ, Denied: denied, Sandbox: o.Sandbox}),
+		shell.New(shell.Options{Calls: o.Calls, Exe: o.Exe, Environ: o.Environ, Vars: o.Vars, Denied: denied, Sandbox: o.Sandbox}),
 	}
 	return append(list, files.Tools(denied, o.Sandbox.Policy)...), nil
 }

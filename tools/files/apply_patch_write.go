@@ -101,7 +101,7 @@ func (j *patching) place(gone bool) (journal.Applied, error) {
 		if s.Gone != gone {
 			continue
 		}
-		if err := syncFolder(s.target.Dir); err != nil {
+		if err := SyncFolder(s.target.Dir); err != nil {
 			return journal.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.Path, reason(err))
 		}
 	}
@@ -122,7 +122,7 @@ func (s *stage) act() error {
 }
 
 func (s *stage) unchanged() error {
-	if err := s.target.unchanged(); err != nil {
+	if err := s.target.Unchanged(); err != nil {
 		return fmt.Errorf("write %s: %w", s.Path, err)
 	}
 	return nil
@@ -191,7 +191,7 @@ func (j *patching) stageAll() error {
 			parent, rest := s.target.Dir, s.target.missing
 			_, err := parent.Lstat(rest[0])
 			s.target.missing = rest[:1]
-			if err := s.target.makeParents(); err != nil {
+			if err := s.target.MakeParents(); err != nil {
 				return err
 			}
 			s.target.missing = rest[1:]
@@ -261,7 +261,7 @@ func (j *patching) back(done []*stage, cause error) (journal.Applied, error) {
 		s := done[i]
 		err := s.takeBack()
 		if err == nil {
-			err = syncFolder(s.target.Dir)
+			err = SyncFolder(s.target.Dir)
 		}
 		if err != nil {
 			stuck = append(stuck, fmt.Sprintf("%s (%v)", s.Path, reason(err)))

@@ -66,7 +66,7 @@ func (t readFile) Call(ctx context.Context, c tools.Call) (journal.Result, error
 	if s.Info != nil && s.Info.IsDir() {
 		return tools.Failed(journal.AppliedNo, fmt.Errorf("%s is a folder; list_dir lists it", a.Path))
 	}
-	f, info, err := s.open()
+	f, info, err := s.Open()
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}

@@ -18,16 +18,16 @@ import (
 	"agent/tools/excerpt"
 )
 
-// tempPrefix begins the names under which new content waits for its rename. The rest names the
+// TempPrefix begins the names under which new content waits for its rename. The rest names the
 // call, so that what a killed write left behind is known as its own.
-const tempPrefix = ".agent-tmp-"
+const TempPrefix = ".agent-tmp-"
 
-func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
+func isTemp(name string) bool { return strings.HasPrefix(name, TempPrefix) }
 
 // tempName is bounded and has no separator, whatever the run is called.
 func tempName(c tools.Call, attempt int) string {
 	run := sha256.Sum256([]byte(c.Run))
-	return fmt.Sprintf("%s%s-%d.%d.%d", tempPrefix, hex.EncodeToString(run[:6]), c.Turn, c.Index, attempt)
+	return fmt.Sprintf("%s%s-%d.%d.%d", TempPrefix, hex.EncodeToString(run[:6]), c.Turn, c.Index, attempt)
 }
 
 // seen is what lies at a target.
@@ -46,7 +46,7 @@ func (s *Target) look(keep int64) (seen, []byte, error) {
 	if s.Info == nil {
 		return seen{}, nil, nil
 	}
-	f, info, err := s.open()
+	f, info, err := s.Open()
 	if err != nil {
 		return seen{}, nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Target) writable() error {
 // synced; rename; folder synced. It keeps the permission bits of the file that was there and, where
 // it may, its owner.
 func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (journal.Applied, error) {
-	if err := s.makeParents(); err != nil {
+	if err := s.MakeParents(); err != nil {
 		return journal.AppliedNo, err
 	}
 	for attempt := 1; attempt <= c.Attempt; attempt++ {
@@ -120,7 +120,7 @@ func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (jou
 	fault.Hit(fault.WriteTemp)
 	err := ctx.Err()
 	if err == nil {
-		err = s.unchanged()
+		err = s.Unchanged()
 	}
 	if err != nil {
 		return journal.AppliedNo, fmt.Errorf("write %s: %w", s.asked, reason(err))
@@ -130,19 +130,20 @@ func (s *Target) replace(ctx context.Context, c tools.Call, content []byte) (jou
 	}
 	placed = true
 	fault.Hit(fault.WriteRenamed)
-	if err := syncFolder(s.Dir); err != nil {
+	if err := SyncFolder(s.Dir); err != nil {
 		return journal.AppliedUnknown, fmt.Errorf("write %s: it is in place, but may not survive a power cut: %w", s.asked, reason(err))
 	}
 	return journal.AppliedYes, nil
 }
 
-func (s *Target) makeParents() error {
+// MakeParents makes the folders on the way to the target that are not there, each durable.
+func (s *Target) MakeParents() error {
 	for len(s.missing) > 0 {
 		name := s.missing[0]
 		if err := s.Dir.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("make folder %s for %s: %w", excerpt.Name(name), s.asked, reason(err))
 		}
-		if err := syncFolder(s.Dir); err != nil {
+		if err := SyncFolder(s.Dir); err != nil {
 			return fmt.Errorf("make folder %s for %s: %w", excerpt.Name(name), s.asked, reason(err))
 		}
 		info, err := s.Dir.Lstat(name)
@@ -167,7 +168,7 @@ func (s *Target) writeTemp(temp string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	err = s.likeBefore(f)
+	err = s.LikeBefore(f)
 	if err == nil {
 		_, err = f.Write(content)
 	}
@@ -180,8 +181,8 @@ func (s *Target) writeTemp(temp string, content []byte) error {
 	return err
 }
 
-// likeBefore gives the new file the owner and the permission bits of the old one.
-func (s *Target) likeBefore(f *os.File) error {
+// LikeBefore gives the new file the owner and the permission bits of the old one.
+func (s *Target) LikeBefore(f *os.File) error {
 	if s.Info == nil {
 		return nil
 	}
@@ -197,8 +198,8 @@ func (s *Target) likeBefore(f *os.File) error {
 	return f.Chmod(s.Info.Mode().Perm())
 }
 
-// unchanged makes sure that what is about to be replaced is still what was looked at.
-func (s *Target) unchanged() error {
+// Unchanged makes sure that what is about to be replaced is still what was looked at.
+func (s *Target) Unchanged() error {
 	now, err := s.Dir.Lstat(s.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && s.Info == nil:
@@ -215,7 +216,8 @@ func (s *Target) unchanged() error {
 	return nil
 }
 
-func syncFolder(dir *os.Root) error {
+// SyncFolder makes the names in a folder durable.
+func SyncFolder(dir *os.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {
 		return err

@@ -159,7 +159,7 @@ func (s *searcher) run(ctx context.Context, w *Workspace, asked string) (string,
 	}
 	defer at.Close()
 	if at.Info == nil || !at.Info.IsDir() {
-		f, info, err := at.open()
+		f, info, err := at.Open()
 		if err != nil {
 			return "", err
 		}

@@ -51,7 +51,7 @@ func TestSpecialFiles(t *testing.T) {
 	if err := os.Rename(b.Path("pipe"), b.Path("file")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.open(); err == nil {
+	if _, _, err := s.Open(); err == nil {
 		t.Error("a fifo was opened in the place of a file")
 	}
 }

@@ -340,8 +340,8 @@ func Enter(dir *os.Root, name string, info os.FileInfo) (*os.Root, error) {
 	return sub, nil
 }
 
-// open opens a regular file for reading and makes sure that it is the one that was looked at.
-func (s *Target) open() (*os.File, os.FileInfo, error) {
+// Open opens a regular file for reading and makes sure that it is the one that was looked at.
+func (s *Target) Open() (*os.File, os.FileInfo, error) {
 	switch {
 	case s.Info == nil:
 		return nil, nil, fmt.Errorf("%s does not exist", s.asked)

@@ -217,7 +217,7 @@ func TestFileExchangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Link("other", "file")
-	if _, _, err := s.open(); err == nil || !strings.Contains(err.Error(), "replaced meanwhile") {
+	if _, _, err := s.Open(); err == nil || !strings.Contains(err.Error(), "replaced meanwhile") {
 		t.Errorf("opened what was put in the file's place: %v", err)
 	}
 }

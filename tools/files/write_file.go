@@ -162,6 +162,15 @@ func (w *Workspace) targetToWrite(asked string) (*Target, error) {
 	return s, nil
 }
 
+// Folders lists the folders on the way to a target, from the workspace on to the one that holds it.
+func (w *Workspace) Folders(s *Target) []*os.Root { return append([]*os.Root{w.root}, s.held...) }
+
+// Linked says whether the path's own last name is a symlink: the target is what it leads to.
+func (s *Target) Linked() bool { return s.linked }
+
+// Reserved says whether a path is or lies among git's own files or this program's settings.
+func Reserved(path string) bool { return gitNamed(path) || anyPart(path, ".agent") }
+
 // rules says whether a target is or lies in what holds the person's policy, by identity and by
 // path.
 func (w *Workspace) rules(s *Target) bool {
@@ -176,7 +185,7 @@ func (w *Workspace) rules(s *Target) bool {
 		if s.Info != nil && os.SameFile(b.info, s.Info) {
 			return true
 		}
-		for _, dir := range append([]*os.Root{w.root}, s.held...) {
+		for _, dir := range w.Folders(s) {
 			if info, err := dir.Stat("."); err != nil || os.SameFile(b.info, info) {
 				return true // what cannot be looked at may be it
 			}

@@ -37,6 +37,7 @@ type Options struct {
 	Calls   string          // the folder of all calls' folders, absolute
 	Exe     string          // the binary that carries out commands (runner.Main), absolute
 	Environ []string        // the host's environment; a command gets what the allowlist lets through
+	Vars    []string        // what commands get beside that, each "NAME=value"
 	Denied  []string        // folders that are no workspace
 	Sandbox *sandbox.System // confines commands; nil confines nothing
 }
@@ -75,7 +76,7 @@ func (c confined) record() json.RawMessage {
 
 // New makes the tool.
 func New(o Options) tools.Tool {
-	return shell{calls: o.Calls, exe: o.Exe, env: Allowed(o.Environ), denied: o.Denied, box: o.Sandbox}
+	return shell{calls: o.Calls, exe: o.Exe, env: append(Allowed(o.Environ), o.Vars...), denied: o.Denied, box: o.Sandbox}
 }
 
 // Spec describes the tool.

@@ -219,7 +219,8 @@ func (b *Bench) Git(words ...string) string {
 	b.T.Helper()
 	cmd := exec.Command("git", words...)
 	cmd.Dir = b.Dir
-	cmd.Env = append(os.Environ(), "HOME=/nowhere")
+	// What git tidies up in the background after a commit would go on while the folder is removed.
+	cmd.Env = append(os.Environ(), "HOME=/nowhere", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		b.T.Fatalf("git %v: %v %s", words, err, out)

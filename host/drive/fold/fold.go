@@ -32,6 +32,18 @@ func (r Reader) Restored(ctx context.Context, lost func(db.Unrecoverable)) Readi
 	return func(run string) iter.Seq2[journal.Event, error] { return r.Store.Restored(ctx, run, 0, lost) }
 }
 
+// Facts collects what a reading gives.
+func Facts(facts iter.Seq2[journal.Event, error]) ([]journal.Event, error) {
+	var out []journal.Event
+	for e, err := range facts {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
 // Whole folds a run with what the thread's earlier runs said.
 func (r Reader) Whole(ctx context.Context, run string, read Reading) (*recovery.State, error) {
 	return r.fold(run, read, func(c journal.RunCreated) ([]journal.Message, error) {

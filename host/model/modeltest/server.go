@@ -46,7 +46,7 @@ type Server struct {
 	base   int // of the numbers that ids are made from: no two servers give the same
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed and made anew when something happens
+	changed   chan struct{} // closed and replaced when something happens
 	script    Script
 	exchanges []Exchange
 	tries     map[string]int // requests for an answer so far, by its place in the script

@@ -1,6 +1,7 @@
 package runbook
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,22 @@ func Steps(text string) (int, string) {
 		return 0, ""
 	}
 	return len(p.steps), p.steps[0].brief()
+}
+
+// Check counts the steps of a text and reports all that is wrong with it, line by line.
+func Check(text string, wrong func(line int, what string)) int {
+	p := newParser(text)
+	if err := p.read(); err != nil {
+		wrong(1, err.Error())
+		return 0
+	}
+	for _, err := range p.errs {
+		var m *mistake
+		if errors.As(err, &m) {
+			wrong(m.line, m.text)
+		}
+	}
+	return len(p.steps)
 }
 
 // doubt notes a list item that is prose and whose first word is almost a tool's name.

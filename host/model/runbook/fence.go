@@ -4,59 +4,22 @@ import (
 	"fmt"
 	"strings"
 
+	"agent/host/markdown"
 	"agent/host/model"
 )
-
-// fence is an opening code fence.
-type fence struct {
-	mark byte
-	len  int
-	info string
-}
-
-func openFence(rest string) (fence, bool) {
-	mark := rest[0]
-	if mark != '`' && mark != '~' {
-		return fence{}, false
-	}
-	n := len(rest) - len(strings.TrimLeft(rest, string(mark)))
-	info := strings.TrimSpace(rest[n:])
-	if n < 3 || mark == '`' && strings.Contains(info, "`") {
-		return fence{}, false
-	}
-	return fence{mark: mark, len: n, info: info}, true
-}
-
-// closedBy says whether a line ends the fence that was opened at column at.
-func (f fence) closedBy(line string, at int) bool {
-	col, rest := indent(line, 0)
-	rest = strings.TrimRight(rest, " \t")
-	return col <= at+3 && len(rest) >= f.len && strings.Trim(rest, string(f.mark)) == ""
-}
-
-// nested says whether a line inside the fence looks like the beginning of another: its end would be
-// taken for the fence's own.
-func (f fence) nested(line string, at int) bool {
-	col, rest := indent(line, 0)
-	if rest == "" || col > at+3 {
-		return false
-	}
-	inner, ok := openFence(rest)
-	return ok && inner.mark == f.mark && inner.len >= f.len && inner.info != ""
-}
 
 // fence reads the block that is opened on the present line, and leaves the parser on its last line.
 // What a fence encloses is its block, whatever its indentation: up to the fence's own is taken off
 // each line.
-func (p *parser) fence(col int, f fence) {
+func (p *parser) fence(col int, f markdown.Fence) {
 	p.para = ""
 	open := p.n + 1
 	var body []string
-	for p.n++; p.n < len(p.lines) && !f.closedBy(p.lines[p.n], col); p.n++ {
-		if f.nested(p.lines[p.n], col) {
-			p.wrong(p.n+1, "a fence begins inside the block of line %d: close that first, or give it a longer row of %c", open, f.mark)
+	for p.n++; p.n < len(p.lines) && !f.ClosedBy(p.lines[p.n], col); p.n++ {
+		if f.Nested(p.lines[p.n], col) {
+			p.wrong(p.n+1, "a fence begins inside the block of line %d: close that first, or give it a longer row of %c", open, f.Mark)
 		}
-		body = append(body, outdent(p.lines[p.n], col))
+		body = append(body, markdown.Outdent(p.lines[p.n], col))
 	}
 	if p.n == len(p.lines) {
 		p.wrong(open, "the fenced block is never closed")
@@ -74,7 +37,7 @@ func (p *parser) fence(col int, f fence) {
 		p.add(s, s.line)
 		return
 	}
-	tag, attributes, _ := strings.Cut(strings.ReplaceAll(f.info, "\t", " "), " ")
+	tag, attributes := f.Tag()
 	if tag != "sh" && tag != "bash" {
 		if tag == "" {
 			tag = "no tag"
@@ -119,23 +82,4 @@ func whole(lines []string) string {
 		return ""
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-// outdent takes up to n columns of blanks off a line.
-func outdent(line string, n int) string {
-	col := 0
-	for i := range len(line) {
-		if col >= n {
-			return strings.Repeat(" ", col-n) + line[i:] // a tab may reach beyond
-		}
-		switch line[i] {
-		case ' ':
-			col++
-		case '\t':
-			col += 4 - col%4
-		default:
-			return line[i:]
-		}
-	}
-	return strings.Repeat(" ", max(0, col-n))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,6 +37,9 @@ type shape struct {
 
 // Written says how a list item that calls the tool is written; empty where no item can call it.
 func Written(tool string) string { return shapes[tool].use }
+
+// Tools are the tools that items can call: all that are built in.
+func Tools() []string { return slices.Sorted(maps.Keys(shapes)) }
 
 // shapes is read only. The package's documentation lists the same.
 var shapes = map[string]shape{

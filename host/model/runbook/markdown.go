@@ -98,8 +98,16 @@ func (p *parser) legible() error {
 	return nil
 }
 
+// mistake is what is wrong with a line.
+type mistake struct {
+	line int
+	text string
+}
+
+func (m *mistake) Error() string { return fmt.Sprintf("line %d: %s", m.line, m.text) }
+
 func (p *parser) wrong(line int, format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf("line %d: %s", line, fmt.Sprintf(format, args...)))
+	p.errs = append(p.errs, &mistake{line, fmt.Sprintf(format, args...)})
 }
 
 // add appends a step that begins at the given line.
@@ -134,7 +142,7 @@ func lazily(expression string) func() *regexp.Regexp {
 }
 
 func (p *parser) line(raw string) {
-	col, rest := indent(raw, 0)
+	col, rest := markdown.Indent(raw, 0)
 	if rest == "" {
 		p.para = ""
 		return
@@ -161,7 +169,7 @@ func (p *parser) content(col int, rest string) {
 			p.unmet()
 			return
 		}
-		if f, ok := openFence(rest); ok {
+		if f, ok := markdown.OpenFence(rest); ok {
 			p.fence(col, f)
 			return
 		}
@@ -204,7 +212,7 @@ func (p *parser) base() int {
 // open begins a list item and returns its text and the text's column.
 func (p *parser) open(col, width int, rest string) (int, string) {
 	p.para = ""
-	at, content := indent(rest[width:], col+width)
+	at, content := markdown.Indent(rest[width:], col+width)
 	if content == "" || at-(col+width) > 4 {
 		p.offsets = append(p.offsets, col+width+1)
 		return at, content
@@ -304,19 +312,4 @@ func comment(line string) int {
 		}
 	}
 	return -1
-}
-
-// indent skips blanks from column col on. A tab reaches to the next multiple of four.
-func indent(s string, col int) (int, string) {
-	for i := range len(s) {
-		switch s[i] {
-		case ' ':
-			col++
-		case '\t':
-			col += 4 - col%4
-		default:
-			return col, s[i:]
-		}
-	}
-	return col, ""
 }

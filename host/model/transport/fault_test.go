@@ -259,12 +259,7 @@ func watchMemory(t *testing.T) func() uint64 {
 // A server that cannot be reached is reported with its address and what to look at, and never with
 // the key.
 func TestUnreachable(t *testing.T) {
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := gone.Addr().String()
-	gone.Close()
+	closed := unheard(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -296,6 +291,23 @@ func TestUnreachable(t *testing.T) {
 			})
 		}
 	}
+}
+
+// unheard is an address at which nobody listens: the client's end of a connection, which is nobody
+// else's as long as the connection stands. The port of a listener that was closed may be.
+func unheard(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.LocalAddr().String()
 }
 
 // A key with a line break in it, as a command may print one, is reported as such.

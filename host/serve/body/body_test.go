@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-type said struct {
+type sample struct {
 	Prompt string          `json:"prompt"`
 	Most   json.Number     `json:"most"`
 	Book   bool            `json:"book"`
@@ -18,7 +18,7 @@ type said struct {
 
 // What is written is what is read, to the last character.
 func TestRead(t *testing.T) {
-	for text, want := range map[string]said{
+	for text, want := range map[string]sample{
 		"":               {},
 		" \n":            {},
 		"{}":             {},
@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 		`{"answer":null,"prompt":null,"files":null,"most":null}`:          {Answer: json.RawMessage("null")},
 		`{"files":["aGk=",""]}`:                                           {Files: [][]byte{[]byte("hi"), {}}},
 	} {
-		var got said
+		var got sample
 		if err := Read([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
@@ -68,7 +68,7 @@ func TestReadRefuses(t *testing.T) {
 		strings.Repeat("[", 65):                  "it is nested deeper than 64",
 		`{"a":` + strings.Repeat("[", 1<<20):     "it is nested deeper than 64",
 	} {
-		err := Read([]byte(text), &said{})
+		err := Read([]byte(text), &sample{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %s", text, err, want)
 		}
@@ -87,7 +87,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var got said
+		var got sample
 		if err := Read(text, &got); err != nil || len(got.Answer) == 0 {
 			return
 		}

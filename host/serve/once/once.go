@@ -10,8 +10,9 @@ import (
 
 // Group is what is being done, by name. Its zero value is ready for use.
 type Group[T any] struct {
-	mu    sync.Mutex
-	doing map[string]*work[T]
+	mu      sync.Mutex
+	doing   map[string]*work[T]
+	waiting int
 }
 
 type work[T any] struct {
@@ -27,6 +28,7 @@ var errBroken = errors.New("what was waited for ended without a result")
 func (g *Group[T]) Do(ctx context.Context, name string, do func() (T, error)) (T, error) {
 	w, first := g.take(name)
 	if !first {
+		defer g.left()
 		select {
 		case <-w.done:
 			return w.value, w.err
@@ -41,10 +43,24 @@ func (g *Group[T]) Do(ctx context.Context, name string, do func() (T, error)) (T
 	return w.value, w.err
 }
 
+// Waiting is how many wait at this moment for what others do.
+func (g *Group[T]) Waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.waiting
+}
+
+func (g *Group[T]) left() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting--
+}
+
 func (g *Group[T]) take(name string) (w *work[T], first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w := g.doing[name]; w != nil {
+		g.waiting++
 		return w, false
 	}
 	if g.doing == nil {

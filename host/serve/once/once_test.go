@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// What many ask for at once is done once, and each is given the same; then it is done anew.
+// What many ask for at once is done once, and each is given the same; then it is done again.
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group[int]
@@ -31,6 +31,9 @@ func TestDo(t *testing.T) {
 		if v, err := g.Do(t.Context(), "b", func() (int, error) { return 7, nil }); v != 7 || err != nil {
 			t.Errorf("another one waits: %d, %v", v, err)
 		}
+		if n := g.Waiting(); n != cap(got)-1 {
+			t.Errorf("%d wait", n)
+		}
 		gone, leave := context.WithCancel(t.Context())
 		leave()
 		if _, err := g.Do(gone, "a", work); !errors.Is(err, context.Canceled) {
@@ -41,6 +44,9 @@ func TestDo(t *testing.T) {
 			if v := <-got; v != 1 {
 				t.Errorf("it was done %d times", v)
 			}
+		}
+		if n := g.Waiting(); n != 0 {
+			t.Errorf("%d wait although it is done", n)
 		}
 		if v, err := g.Do(t.Context(), "a", func() (int, error) { return 8, nil }); v != 8 || err != nil {
 			t.Errorf("later: %d, %v", v, err)

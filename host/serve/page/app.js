@@ -96,7 +96,7 @@ function session(there) {
 		$('main').replaceChildren(signIn());
 		return;
 	}
-	shared ??= new Shared({ state: connection, anew: () => list.load(), changed: (runs) => list.upsert(runs), server });
+	shared ??= new Shared({ state: connection, reload: () => list.load(), changed: (runs) => list.upsert(runs), server });
 	list.load();
 	route();
 }

@@ -94,7 +94,8 @@ export class Ask {
 		}
 	}
 
-	draw(said) {
+	// draw shows the question; said is why an answer was not taken, next the commands that help.
+	draw(said, next = []) {
 		const r = this.request;
 		const open = r.status === 'open' && !r.damage;
 		this.guard.restart();
@@ -102,7 +103,7 @@ export class Ask {
 			h('h3', titles[r.kind] || 'A question', h('span.quiet', ` ${r.tool ? `${r.tool} · ` : ''}asked ${since(r.opened_at)}${r.expires_at ? ` · open until ${clock(r.expires_at)}` : ''}`)),
 			pre('shown', 'The question, whole', this.message(r)),
 			r.damage && h('p.note.warn', `What it asks is damaged and cannot be answered: ${r.damage}`),
-			said && h('p.note.warn', { role: 'alert' }, said),
+			said && h('p.note.warn', { role: 'alert' }, said), next.map((n) => h('p', h('code', n))),
 			open ? this.form(r) : this.closed(r));
 	}
 
@@ -171,7 +172,7 @@ export class Ask {
 			if (e.request) this.request = e.request;
 			const first = e.code === 'answered' && e.request?.answer !== undefined;
 			const text = first ? `Somebody was faster: ${e.request.answered_by || 'a person'} answered ${answerText(e.request.answer)}. Your answer was not taken.` : e.message;
-			this.draw(text);
+			this.draw(text, e.request ? [] : e.next);
 			say(text);
 			if (e.code === 'expired' || e.code === 'answered') this.done();
 		} finally {

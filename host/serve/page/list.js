@@ -45,7 +45,7 @@ export class List {
 		return `/v1/runs?${q}`;
 	}
 
-	// load reads the first page anew; what was loaded beyond it stays, unless the filter changed.
+	// load reads the first page again; what was loaded beyond it stays, unless the filter changed.
 	async load() {
 		const turn = ++this.#turn, filter = this.#path();
 		try {
@@ -129,7 +129,7 @@ export class List {
 		return undefined;
 	}
 
-	// put has the rows in the document, and draws anew only those that changed.
+	// put has the rows in the document, and draws again only those that changed.
 	#put(from, to) {
 		const focused = document.activeElement, have = this.drawn || new Map();
 		this.drawn = new Map(this.runs.slice(from, to).map((r, i) => {

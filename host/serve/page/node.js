@@ -53,7 +53,7 @@ export function fill(el, ...children) {
 	});
 }
 
-// refocus keeps the focus, by its key, where an element is drawn anew: draw gives the one that is
+// refocus keeps the focus, by its key, where an element is drawn again: draw gives the one that is
 // there then.
 export function refocus(el, draw) {
 	const { dataset: { key }, selectionStart: at } = el.contains(document.activeElement) ? document.activeElement : { dataset: {} };

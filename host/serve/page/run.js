@@ -88,7 +88,7 @@ export class RunView {
 	connection(how, more) {
 		if (this.closed || how === 'connecting') return;
 		if (how === 'refused' && more.code === 'cursor_foreign') {
-			this.reread = 'The database was put back from a copy, so this run was read anew.';
+			this.reread = 'The database was put back from a copy, so this run was read again.';
 			this.begin();
 			return;
 		}
@@ -98,7 +98,7 @@ export class RunView {
 		this.draw();
 	}
 
-	// event takes in a line; false begins the stream anew behind what is here.
+	// event takes in a line; false begins the stream again behind what is here.
 	event(line, id) {
 		const d = line.data;
 		if (line.type === 'run.snapshot') {
@@ -241,7 +241,7 @@ export class RunView {
 		return h('section.card', { 'aria-label': title }, h(this.run ? 'h3' : 'h2', title), body, buttons.length > 0 && h('div.choices', buttons));
 	}
 
-	// cardsNow shows the states that want a word. A card is drawn anew only when it changes, so that a
+	// cardsNow shows the states that want a word. A card is drawn again only when it changes, so that a
 	// button stays under the pointer.
 	cardsNow() {
 		const r = this.run, list = [];
@@ -249,10 +249,10 @@ export class RunView {
 		const offline = this.how === 'offline';
 		this.el.classList.toggle('offline', offline);
 		this.el.dataset.offline = offline ? 'on' : '';
-		if (this.reread) now(`reread ${this.reread}`, () => this.card('Read anew', [h('p', this.reread)]));
+		if (this.reread) now(`reread ${this.reread}`, () => this.card('Read again', [h('p', this.reread)]));
 		if (this.behind > 20) now(`behind ${this.behind}`, () => h('p.quiet', `Catching up: ${count(this.behind, 'fact')} to go.`));
 		if (this.story.newer) now('newer', () => this.card('A newer agent wrote a part of this', [h('p', 'This server is older than what it reads. Start it again to see all of it: '), h('code', 'agent serve')]));
-		if (this.how === 'refused') now('refused', () => this.card('The run cannot be followed', [h('p', this.more.message)], button('Read it anew', () => this.begin())));
+		if (this.how === 'refused') now('refused', () => this.card('The run cannot be followed', [h('p', this.more.message)], button('Read it again', () => this.begin())));
 		for (const u of r.unknown || []) now(`unknown ${u.id}`, () => this.unknownCard(u));
 		if (r.damage) now('damage', () => this.card('The record is damaged', [h('p', r.damage), h('code', 'agent doctor')]));
 		if (this.ask && (r.status === 'waiting' || this.ask.request?.status !== 'open' && !terminal(r.status) && !this.held)) list.push(this.ask.el);

@@ -22,7 +22,7 @@ export class Shared {
 	#seen = new Map();
 	#how = 'connecting';
 
-	// changed gets runs as they are now, anew says that the list is to be read again, state how the
+	// changed gets runs as they are now, reload says that the list is to be read again, state how the
 	// stream stands.
 	constructor(hear) {
 		this.hear = hear;
@@ -34,7 +34,7 @@ export class Shared {
 				event: (line) => this.#tell({ type: line.type, data: line.data }),
 				state: (how, more) => {
 					this.#tell({ how, at: more?.at, why: more?.message });
-					if (how === 'live') this.#tell({ anew: true });
+					if (how === 'live') this.#tell({ reload: true });
 				},
 			});
 			return new Promise(() => {}); // until the tab is gone
@@ -58,7 +58,7 @@ export class Shared {
 		} else if (m.how) {
 			this.#how = m.how;
 			this.hear.state(m.how, m);
-		} else if (m.anew) this.hear.anew();
+		} else if (m.reload) this.hear.reload();
 		else if (m.type === 'server.state') this.hear.server(m.data);
 		else if (m.type === 'runs.changed') {
 			if (this.leader) for (const run of m.data.runs) this.#notify(run);

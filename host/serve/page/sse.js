@@ -17,7 +17,7 @@ export class Parser {
 }
 
 // Stream keeps a stream going until it is stopped or has its end. cursor gives the place behind
-// which it begins; event gets each line and returns false to begin anew; state hears how it stands:
+// which it begins; event gets each line and returns false to begin again; state hears how it stands:
 // connecting, live, offline (with the time of the next try), over, ended, refused (with the problem).
 export class Stream {
 	#stop = new AbortController();

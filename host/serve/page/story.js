@@ -96,9 +96,21 @@ const kinds = {
 	'request.closed': (s, t, d, line) => note(t, line, `the question was ${d.status}: ${d.reason}`),
 	'turn.settled': (s, t) => { t.settled = true; },
 	'message.added': (s, t, d, line) => note(t, line, d.text, { person: d.by || 'you' }),
+	'run.parked': (s, t, d, line) => note(t, line, 'it waits for people who were asked by runs below it'),
 	'run.restored': (s, t, d, line) => note(t, line, `the database went back in time: ${d.reason}`, { warn: true }),
+	'phase.started': (s, t, d, line) => note(t, line, `${phase(d)} begins (attempt ${d.attempt}) in run ${d.run}`, { more: d.reason }),
+	'phase.ended': (s, t, d, line) => note(t, line, `${phase(d)}: ${d.outcome}${d.reason ? `, ${d.reason}` : ''}`, { warn: d.outcome === 'failed' }),
+	'artifacts.checked': (s, t, d, line) => {
+		for (const a of d.artifacts || []) if (a.state !== 'intact') note(t, line, `${a.path} is ${a.state}: ${a.verdict}`, { warn: true, more: a.reason });
+	},
+	'artifact.restored': (s, t, d, line) => note(t, line, `${d.path} was put back from its copy`),
+	'phase.rewound': (s, t, d, line) => {
+		for (const p of d.phases) note(t, line, `${phase(p)} is done again: ${p.reason}`);
+	},
 	unknown: (s) => { s.newer++; },
 };
+
+const phase = (d) => `phase ${d.phase}${d.item ? ` (${d.item.name})` : ''}${d.part && d.part !== 'work' ? `, ${d.part}` : ''}`;
 
 function ended(s, t, line, status, text) {
 	s.end = { status, text, time: line.time };

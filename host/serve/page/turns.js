@@ -9,7 +9,7 @@ const marks = {
 	ok: ['✓', 'ok'], error: ['✕', 'bad'], denied: ['⊘', 'off'], skipped: ['⊘', 'off'], unknown: ['?', 'warn'], running: ['▸', 'live'], proposed: ['·', 'off'],
 };
 
-// turnNode draws a turn anew; what a person opened stays open, as the turn keeps it.
+// turnNode draws a turn again; what a person opened stays open, as the turn keeps it.
 export function turnNode(story, t, again) {
 	const text = t.blocks.filter((b) => b.kind === 'text' && b.text).map((b) => h('div.prose', b.text));
 	const mind = t.blocks.filter((b) => b.kind === 'reasoning' && b.text).map((b) => b.text).join('\n\n');
@@ -51,7 +51,7 @@ function liveNode(l, node) {
 	return node;
 }
 
-// grow shows what came since, without drawing the rest anew; false where there is no node to grow.
+// grow shows what came since, without drawing the rest again; false where there is no node to grow.
 export function grow(l) {
 	if (!l.node?.isConnected) return false;
 	l.shown.appendData(visible(l.fresh));

@@ -64,7 +64,7 @@ export class TurnWindow {
 		if (stuck) s.scrollTop = s.scrollHeight;
 	}
 
-	// update draws turns anew that changed.
+	// update draws turns again that changed.
 	update(changed, stuck = false) {
 		const had = this.#order.length, atEnd = this.atEnd;
 		const first = this.#order[this.#from], last = this.#order[this.#to - 1];

@@ -3,9 +3,12 @@ package servetest
 
 import (
 	"context"
+	"errors"
+	"os"
 	"sync"
 
 	"agent/db"
+	"agent/db/mark"
 	"agent/recovery/journal"
 	"agent/tools/sandbox"
 )
@@ -59,4 +62,23 @@ func (j *Journals) stands(run string, h db.Head) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.heads[run] = h
+}
+
+// Older has the state folder look as if an older database had been put back: its mark names a fact
+// that the store does not have. undo takes that back.
+func (j *Journals) Older() (undo func() error, err error) {
+	was, err := j.store.Mark()
+	if err != nil {
+		return nil, err
+	}
+	later := was
+	later.Seq += 10
+	write := func(m mark.Mark) error {
+		f, err := os.OpenFile(mark.Path(j.store.Dir()), os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(mark.Write(f, m), f.Close())
+	}
+	return func() error { return write(was) }, write(later)
 }

@@ -38,7 +38,8 @@ const (
 	Opened      = 16
 	Replied     = 17
 	Closed      = 18
-	LastKind    = 22 // of those that are numbered without a gap
+	Parked      = 28
+	LastKind    = 28 // of those that are numbered without a gap
 	Restored    = 32
 )
 
@@ -281,6 +282,8 @@ type Body struct {
 	Answer               json.RawMessage
 	PID                  int
 	Prompt               string
+	Parent, Role         string // of a run below another: that one, and what it is there for
+	Child                string // the run that carries a call out
 	Text                 string
 	Result               struct {
 		Outcome, Applied, How, Content, Blob string

@@ -58,7 +58,8 @@ type Call struct {
 	decision                string
 	Judged                  []journal.Body
 	startedBy               int  // the process that started it last
-	putBack                 bool // a verdict has undone its start, and nobody has claimed the run since
+	putBack                 bool // a verdict has undone its start
+	doubted                 bool // until the next claim alone: what began may have happened
 }
 
 // verdict is a decision of recovery, and the process that made it.
@@ -78,7 +79,11 @@ type History struct {
 	Prompt    string
 	Answer    string // of the end
 	ended     int
+	parked    bool // it waits for who is asked in runs below it
 	Takeovers []Takeover
+
+	Parent, Role string            // of a run below another: that one, and what it is there for
+	Children     map[string]string // the runs that carry its calls out, by the calls' ids
 }
 
 // Takeover is a claim of a run that, by the facts, another process was driving.
@@ -145,7 +150,7 @@ func (f *Findings) sequence(run journal.Run, facts []journal.Fact) {
 
 // follow puts the calls and the status of a run together from its facts.
 func (f *Findings) follow(run journal.Run, facts []journal.Fact) *History {
-	h := &History{Run: run, Asked: map[string]journal.Body{}, leadsTo: "queued"}
+	h := &History{Run: run, Asked: map[string]journal.Body{}, Children: map[string]string{}, leadsTo: "queued"}
 	for _, x := range facts {
 		b, err := x.Decode()
 		if err != nil {
@@ -159,7 +164,7 @@ func (f *Findings) follow(run journal.Run, facts []journal.Fact) *History {
 			continue
 		}
 		if x.Kind == journal.Created {
-			h.Prompt = b.Prompt
+			h.Prompt, h.Parent, h.Role = b.Prompt, b.Parent, b.Role
 		}
 		if x.Kind == journal.Answered {
 			for i, c := range b.Calls {
@@ -184,15 +189,17 @@ func (h *History) status(x journal.Fact, b journal.Body) bool {
 		if h.leadsTo == "running" && h.PID != b.PID {
 			h.Takeovers = append(h.Takeovers, Takeover{h.PID, b.PID, x.Seq, time.UnixMicro(x.Time)})
 		}
-		h.leadsTo, h.PID = "running", b.PID
+		h.leadsTo, h.PID, h.parked = "running", b.PID, false
 		for _, c := range h.Calls {
-			c.putBack = false
+			c.putBack = c.putBack && !c.doubted
 		}
 	case journal.Interrupted:
 		h.leadsTo = "interrupted"
 	case journal.Opened:
 		h.Asked[b.Request.ID] = b
 		h.leadsTo = "waiting"
+	case journal.Parked:
+		h.leadsTo, h.parked = "waiting", true
 	case journal.Replied, journal.Closed:
 		delete(h.Asked, b.ID)
 		h.leadsTo = "running"
@@ -217,6 +224,9 @@ func (f *Findings) onCall(h *History, x journal.Fact, b journal.Body) {
 	switch x.Kind {
 	case journal.Started:
 		c.Starts++
+		if b.Child != "" {
+			h.Children[c.id] = b.Child
+		}
 		c.last, c.startedBy, c.putBack = x.Seq, h.PID, false
 		if len(c.Results) > 0 {
 			f.Add(Twice, "run %s: call %d.%d (%s) is started again by fact %d although it has a result", h.Run.ID, c.Turn, c.Index, c.Tool, x.Seq)
@@ -236,6 +246,7 @@ func (f *Findings) onCall(h *History, x journal.Fact, b journal.Body) {
 	case journal.Judged:
 		c.Judged = append(c.Judged, b)
 		c.putBack = c.Starts > 0 && (b.Verdict == "run" || b.Verdict == "again")
+		c.doubted = b.Verdict == "again"
 		h.Verdicts = append(h.Verdicts, verdict{b, h.PID})
 	case journal.Resolved:
 		c.decision = b.Word
@@ -322,7 +333,7 @@ func (f *Findings) compareStatus(r *journal.Record, h *History, held func(string
 		}
 	case "interrupted":
 	case "waiting":
-		if !open && !held(h.Run.ID) {
+		if !open && !h.parked && !held(h.Run.ID) {
 			f.Add(Stuck, "run %s waits, nothing is asked, and nobody drives it", h.Run.ID)
 		}
 	default:

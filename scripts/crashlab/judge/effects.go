@@ -84,7 +84,11 @@ func CompareVerdicts(all []*History, outputs []Output) Findings {
 			for _, o := range outputs {
 				shows := len(o.Args) == 2 && o.Args[0] == "show" && o.Args[1] == h.Run.ID
 				decides := o.PID == v.pid && !o.Killed
-				if (shows || decides) && !printed(o.Text, v.Body) {
+				who := "" // whose line it is, among those of the run at the top
+				if h.Parent != "" && !shows {
+					who = h.Run.ID + " "
+				}
+				if (shows || decides) && !printed(o.Text, who, v.Body) {
 					f.Add(Silent, "run %s: agent %s does not print the verdict %s about call %d.%d (%s)", h.Run.ID, strings.Join(o.Args, " "), v.Verdict, v.Turn, v.Index, v.Reason)
 				}
 			}
@@ -94,11 +98,11 @@ func CompareVerdicts(all []*History, outputs []Output) Findings {
 }
 
 // printed says whether a line gives the verdict with its reason.
-func printed(text string, b journal.Body) bool {
+func printed(text, who string, b journal.Body) bool {
 	reason := strings.Join(strings.Fields(strings.TrimPrefix(b.Reason, "outcome unknown: ")), " ")
 	for line := range strings.Lines(text) {
 		line = strings.Join(strings.Fields(line), " ")
-		if strings.HasPrefix(line, fmt.Sprintf("~ %d.%d ", b.Turn, b.Index)) && strings.Contains(line, reason) {
+		if strings.HasPrefix(line, fmt.Sprintf("%s~ %d.%d ", who, b.Turn, b.Index)) && strings.Contains(line, reason) {
 			return true
 		}
 	}

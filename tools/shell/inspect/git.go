@@ -293,6 +293,11 @@ type commit struct {
 	encoded       bool
 }
 
+// clockLag is how far the clock of git may be behind the one that said when the command began. Git
+// asks for whole seconds, and the kernel answers with the time of its last tick: a commit made as a
+// second begins belongs to the second before.
+const clockLag = time.Second / 10
+
 // differs says why a commit is not the one that was to be made; empty when it is.
 func (c commit) differs(r repository, began time.Time) string {
 	var parents []string
@@ -306,7 +311,7 @@ func (c commit) differs(r repository, began time.Time) string {
 		return "its tree is not what was staged"
 	case c.message != r.Message || c.encoded:
 		return "its message is not the one that was given"
-	case c.when < began.Unix():
+	case c.when < began.Add(-clockLag).Unix():
 		return "it is older than the command"
 	}
 	return ""

@@ -120,6 +120,20 @@ func TestGitLook(t *testing.T) {
 	}
 }
 
+// The second of a commit comes from a clock that is a little behind.
+func TestCommitAsASecondBegins(t *testing.T) {
+	made := commit{when: 99}
+	for began, want := range map[time.Time]string{
+		time.Unix(99, 999e6): "",
+		time.Unix(100, 7e6):  "",
+		time.Unix(100, 2e8):  "it is older than the command",
+	} {
+		if why := made.differs(repository{}, began); why != want {
+			t.Errorf("a commit of second 99, and the command began at %d.%03d: %q", began.Unix(), began.Nanosecond()/1e6, why)
+		}
+	}
+}
+
 // Where a commit may be another one than its command says, or run something, nothing is said
 // afterwards.
 func TestGitNotLookedAt(t *testing.T) {

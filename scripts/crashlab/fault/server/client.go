@@ -201,8 +201,8 @@ func (c *client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/serve.sock", dir.Fd()))
 }
 
-// standing is where a run stands, as a server says it.
-type standing struct {
+// position is where a run stands, as a server reports it.
+type position struct {
 	Run struct {
 		ID     string `json:"id"`
 		Thread string `json:"thread_id"`
@@ -215,8 +215,8 @@ type standing struct {
 }
 
 // run asks where a run stands.
-func (c *client) run(id string) (standing, error) {
-	var v standing
+func (c *client) run(id string) (position, error) {
+	var v position
 	r, err := c.ask(http.MethodGet, "/v1/runs/"+id, "", "")
 	if err != nil {
 		return v, err

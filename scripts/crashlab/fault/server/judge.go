@@ -20,7 +20,7 @@ import (
 
 // judge judges the end of a story: what was acknowledged is recorded, a key is one run, and but for
 // a cancel the world is as if nobody had been killed.
-func (s *told) judge(is judge.End) judge.Findings {
+func (s *attempt) judge(is judge.End) judge.Findings {
 	f := judgeRecord(s.Record, s.acks, s.started)
 	if s.cancelled && (is.Status == "cancelled" || strings.HasPrefix(s.point, string(fault.AfterCommit)+":2")) {
 		return append(f, s.judgeCancelled(is)...)
@@ -60,7 +60,7 @@ func same(a, b string) bool {
 }
 
 // judgeCancelled judges a run whose cancel was recorded: nothing of it happens after that.
-func (s *told) judgeCancelled(is judge.End) judge.Findings {
+func (s *attempt) judgeCancelled(is judge.End) judge.Findings {
 	var f judge.Findings
 	if is.Status != "cancelled" {
 		f.Add(judge.Differs, "the cancel of run %s was recorded, and it ends %s", s.run, is.Status)
@@ -80,8 +80,8 @@ func (s *told) judgeCancelled(is judge.End) judge.Findings {
 // controls are a client that forgets its key, a server that has a run go on which a person stopped,
 // and a record without what was acknowledged.
 func controls(ctx context.Context, l *lab.Lab) error {
-	forgetful := newScene(wayStart, string(fault.DriverAccepted), "shell", "first", "runbook", setting{arm: at(string(fault.DriverAccepted), 1)})
-	t, is, err := tell(ctx, l, forgetful, 0, func(t *told) { t.forgets = true })
+	forgetful := newScript(wayStart, string(fault.DriverAccepted), "shell", "first", "runbook", setting{arm: at(string(fault.DriverAccepted), 1)})
+	t, is, err := carryOut(ctx, l, forgetful, 0, func(t *attempt) { t.forgets = true })
 	if err != nil {
 		return fmt.Errorf("the control of the keys: %w", err)
 	}
@@ -89,20 +89,20 @@ func controls(ctx context.Context, l *lab.Lab) error {
 	if err := t.World.Close(false); err != nil {
 		return err
 	}
-	heedless := newScene(wayStopped+":INT", string(fault.BeforeModel), "shell", "first", "runbook", setting{arm: drive(string(fault.BeforeModel), 1) + ":stop"})
-	heedless.revives = func(t *told) error {
+	heedless := newScript(wayStopped+":INT", string(fault.BeforeModel), "shell", "first", "runbook", setting{arm: drive(string(fault.BeforeModel), 1) + ":stop"})
+	heedless.revives = func(t *attempt) error {
 		_, err := t.World.Run(ctx, "resume", "--detach", t.run)
 		return err
 	}
-	if t, _, err = tell(ctx, l, heedless, 0, nil); err != nil {
+	if t, _, err = carryOut(ctx, l, heedless, 0, nil); err != nil {
 		return fmt.Errorf("the control of who was stopped: %w", err)
 	}
 	l.Control("a run goes on that a person stopped", judge.Differs, t.Found)
 	if err := t.World.Close(false); err != nil {
 		return err
 	}
-	plain := newScene(wayAnswer, string(fault.AnswerRecorded), "ask_user", "first", "runbook", setting{}, setting{arm: at(string(fault.AnswerRecorded), 1)})
-	if t, is, err = tell(ctx, l, plain, 0, nil); err != nil {
+	plain := newScript(wayAnswer, string(fault.AnswerRecorded), "ask_user", "first", "runbook", setting{}, setting{arm: at(string(fault.AnswerRecorded), 1)})
+	if t, is, err = carryOut(ctx, l, plain, 0, nil); err != nil {
 		return fmt.Errorf("the control of what was acknowledged: %w", err)
 	}
 	if f := append(t.Found, t.judge(is)...); len(f) > 0 {

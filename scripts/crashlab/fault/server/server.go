@@ -45,21 +45,21 @@ const (
 	wayMoment  = "moment"  // the server is killed at any moment
 )
 
-// scene is a story that a client of a server has carried out.
-type scene struct {
+// script is a story that a client of a server has carried out.
+type script struct {
 	plan.Job
 	way     string
 	point   string
 	servers []setting
-	revives func(*told) error // a control has a run go on that a person stopped; nil for nobody
+	revives func(*attempt) error // a control has a run go on that a person stopped; nil for nobody
 }
 
-func (s *scene) key() string {
+func (s *script) key() string {
 	return strings.Join([]string{s.way, s.point, s.Tool, s.Situation, s.Shape}, "/")
 }
 
 // kind is the way, without what stands behind its colon.
-func (s *scene) kind() string {
+func (s *script) kind() string {
 	kind, _, _ := strings.Cut(s.way, ":")
 	return kind
 }
@@ -72,7 +72,7 @@ func Fault() lab.Fault {
 	}
 }
 
-// short is how many scenes a short pass has, of as many ways as it can.
+// short is how many scripts a short pass has, of as many ways as it can.
 const short = 12
 
 func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
@@ -81,14 +81,14 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 			return err
 		}
 	}
-	all := scenes()
+	all := scripts()
 	if c.Short && c.Only == "" {
-		all = plan.Sample(all, short, c.Seed, (*scene).kind)
+		all = plan.Sample(all, short, c.Seed, (*script).kind)
 	}
 	var cases []lab.Case
 	for _, s := range all {
 		cases = append(cases, lab.Case{Key: s.key(), Try: func(ctx context.Context, key string) error {
-			t, is, err := tell(ctx, l, s, c.Seed, nil)
+			t, is, err := carryOut(ctx, l, s, c.Seed, nil)
 			if err != nil {
 				return err
 			}
@@ -101,9 +101,9 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	return l.RunCases(ctx, "server", c, cases)
 }
 
-// tell has a scene carried out. change alters how; nil for nothing. The caller judges it and closes
-// its world.
-func tell(ctx context.Context, l *lab.Lab, s *scene, seed uint64, change func(*told)) (*told, judge.End, error) {
+// carryOut carries out a script. change alters how; nil for nothing. The caller judges it and
+// closes its world.
+func carryOut(ctx context.Context, l *lab.Lab, s *script, seed uint64, change func(*attempt)) (*attempt, judge.End, error) {
 	was, err := l.Intact(ctx, s.Job)
 	if err != nil {
 		return nil, judge.End{}, err
@@ -112,7 +112,7 @@ func tell(ctx context.Context, l *lab.Lab, s *scene, seed uint64, change func(*t
 	if err != nil {
 		return nil, judge.End{}, err
 	}
-	x := &told{Trial: t, scene: s, was: was, client: client{world: t.World, next: slices.Clone(s.servers)}}
+	x := &attempt{Trial: t, script: s, was: was, client: client{world: t.World, next: slices.Clone(s.servers)}}
 	if s.way == wayMoment {
 		x.client.rng, x.client.left = rand.New(rand.NewPCG(seed, uint64(plan.Pick(1<<30, s.key())))), 6
 	}
@@ -127,7 +127,7 @@ func tell(ctx context.Context, l *lab.Lab, s *scene, seed uint64, change func(*t
 		ended = err
 	}
 	if ended == nil {
-		ended = x.saysSo(ctx)
+		ended = x.reportsIt(ctx)
 	}
 	is, err := l.Conclude(ctx, t, ended)
 	if err != nil {
@@ -139,8 +139,8 @@ func tell(ctx context.Context, l *lab.Lab, s *scene, seed uint64, change func(*t
 	return x, is, nil
 }
 
-// saysSo wants a run that went on by itself to show that it did.
-func (s *told) saysSo(ctx context.Context) error {
+// reportsIt wants a run that went on by itself to show that it did.
+func (s *attempt) reportsIt(ctx context.Context) error {
 	if !s.carried || s.cancelled {
 		return nil
 	}
@@ -164,50 +164,50 @@ func at(point string, pass int) string { return fmt.Sprintf("%s:%d", point, pass
 
 func drive(point string, pass int) string { return "drive:" + at(point, pass) }
 
-// newScene is a scene of a tool; its servers follow.
-func newScene(way, point, tool, situation, shape string, servers ...setting) *scene {
+// newScript is a script of a tool; its servers follow.
+func newScript(way, point, tool, situation, shape string, servers ...setting) *script {
 	f := plan.NewFamily(tool, situation, shape, string(fault.AfterEffect), false)
 	f.Job.Victim, f.Job.Arms = "host", nil
-	return &scene{Job: f.Job, way: way, point: point, servers: servers}
+	return &script{Job: f.Job, way: way, point: point, servers: servers}
 }
 
-func scenes() []*scene {
+func scripts() []*script {
 	return slices.Concat(launches(), answers(), cancels(), recoveries(), stops(), drivers(), moments())
 }
 
 // launches lists servers that are killed when they start a run or have one go on.
-func launches() (out []*scene) {
+func launches() (out []*script) {
 	const died = string(fault.AfterEffect)
 	for _, shape := range shapes() {
 		for _, point := range serverPoints() {
 			out = append(out,
-				newScene(wayStart, point, "shell", "first", shape, setting{arm: at(point, 1)}),
-				newScene(wayResume, point, "shell", "first", shape, setting{drive(died, 1), true}, setting{at(point, 1), true}),
-				newScene(wayUp, point, "shell", "first", shape, setting{arm: drive(died, 1) + ":stop," + at(point, 2)}))
+				newScript(wayStart, point, "shell", "first", shape, setting{arm: at(point, 1)}),
+				newScript(wayResume, point, "shell", "first", shape, setting{drive(died, 1), true}, setting{at(point, 1), true}),
+				newScript(wayUp, point, "shell", "first", shape, setting{arm: drive(died, 1) + ":stop," + at(point, 2)}))
 		}
 		out = append(out,
-			newScene(wayUp, string(fault.BeforeRecovery), "shell", "first", shape, setting{arm: drive(died, 1) + ":stop," + at(string(fault.BeforeRecovery), 1)}),
-			newScene(wayUp, "-", "shell", "first", shape, setting{arm: drive(died, 1) + ":stop"}))
+			newScript(wayUp, string(fault.BeforeRecovery), "shell", "first", shape, setting{arm: drive(died, 1) + ":stop," + at(string(fault.BeforeRecovery), 1)}),
+			newScript(wayUp, "-", "shell", "first", shape, setting{arm: drive(died, 1) + ":stop"}))
 	}
 	return out
 }
 
 // answers lists servers that are killed when they take an answer.
-func answers() (out []*scene) {
+func answers() (out []*script) {
 	points := append(serverPoints(), string(fault.AnswerRecorded), string(fault.BeforeCommit), string(fault.AfterCommit))
 	for _, shape := range shapes() {
 		for _, point := range points {
 			for _, tool := range []string{"ask_user", "confirm_action"} {
-				out = append(out, newScene(wayAnswer, point, tool, "first", shape, setting{}, setting{arm: at(point, 1)}))
+				out = append(out, newScript(wayAnswer, point, tool, "first", shape, setting{}, setting{arm: at(point, 1)}))
 			}
-			out = append(out, newScene(wayAnswer, point, "shell", "limit", shape, setting{}, setting{arm: at(point, 1)}))
+			out = append(out, newScript(wayAnswer, point, "shell", "limit", shape, setting{}, setting{arm: at(point, 1)}))
 		}
 	}
 	return out
 }
 
 // cancels lists servers that are killed when they take a cancel.
-func cancels() (out []*scene) {
+func cancels() (out []*script) {
 	for _, shape := range shapes() {
 		for n, where := range []fault.Point{fault.AfterStarted, fault.AfterEffect, fault.BeforeModel, fault.AfterTurn} {
 			first := setting{arm: drive(string(where), 1) + ":stop"}
@@ -218,7 +218,7 @@ func cancels() (out []*scene) {
 						pass = 2 // the first is the mark of who died
 					}
 					last := setting{idle: how == cancelDead}
-					s := newScene(wayCancel+":"+how, at(string(point), pass)+"@"+string(where), "shell", "first", shape, first, setting{at(string(point), pass), how != cancelLive}, last)
+					s := newScript(wayCancel+":"+how, at(string(point), pass)+"@"+string(where), "shell", "first", shape, first, setting{at(string(point), pass), how != cancelLive}, last)
 					out = append(out, s)
 				}
 			}
@@ -228,12 +228,12 @@ func cancels() (out []*scene) {
 }
 
 // recoveries lists servers that are killed when they have a run go on at their start.
-func recoveries() (out []*scene) {
+func recoveries() (out []*script) {
 	points := append(serverPoints(), string(fault.BeforeRecovery), string(fault.BeforeMark), string(fault.BeforeCommit), string(fault.AfterCommit))
 	for _, shape := range shapes() {
 		for _, point := range points {
 			for _, tool := range []string{"shell", "write_file", "fetch:get"} {
-				out = append(out, newScene(wayRecover, point, tool, "first", shape, setting{arm: drive(string(fault.AfterStarted), 1)}, setting{arm: at(point, 1)}))
+				out = append(out, newScript(wayRecover, point, tool, "first", shape, setting{arm: drive(string(fault.AfterStarted), 1)}, setting{arm: at(point, 1)}))
 			}
 		}
 	}
@@ -241,11 +241,11 @@ func recoveries() (out []*scene) {
 }
 
 // stops lists runs that a person stops by a signal to who drives.
-func stops() (out []*scene) {
+func stops() (out []*script) {
 	for _, shape := range shapes() {
 		for _, point := range []fault.Point{fault.AfterStarted, fault.AfterEffect, fault.BeforeModel, fault.AfterTurn} {
 			for _, sig := range []string{"TERM", "INT"} {
-				out = append(out, newScene(wayStopped+":"+sig, string(point), "shell", "first", shape, setting{arm: drive(string(point), 1) + ":stop"}))
+				out = append(out, newScript(wayStopped+":"+sig, string(point), "shell", "first", shape, setting{arm: drive(string(point), 1) + ":stop"}))
 			}
 		}
 	}
@@ -253,7 +253,7 @@ func stops() (out []*scene) {
 }
 
 // drivers lists the points at which who drives is killed.
-func drivers() (out []*scene) {
+func drivers() (out []*script) {
 	tools := []string{"shell", "write_file", "shell:write", "ask_user", "apply_patch", "shell:read"}
 	for n, point := range fault.Driving() {
 		if a := (plan.Arm{Point: string(point)}); a.InRunner() || strings.HasPrefix(a.Point, "runner.") || point == fault.AnswerRecorded {
@@ -272,21 +272,21 @@ func drivers() (out []*scene) {
 				first := plan.FirstKill(tool, string(point))
 				servers = slices.Insert(servers, 0, setting{arm: drive(first.Point, first.Pass)})
 			}
-			out = append(out, newScene(wayDriver, string(point), tool, situation, shape, servers...))
+			out = append(out, newScript(wayDriver, string(point), tool, situation, shape, servers...))
 		}
 	}
 	return out
 }
 
 // moments lists stories in which servers are killed by chance.
-func moments() (out []*scene) {
+func moments() (out []*script) {
 	for _, shape := range shapes() {
 		for n, tool := range []string{"shell", "ask_user", "write_file", "confirm_action"} {
 			for _, situation := range []string{"first", "limit"} {
 				if situation == "limit" && tool != "shell" {
 					continue
 				}
-				out = append(out, newScene(wayMoment, fmt.Sprint(n), tool, situation, shape))
+				out = append(out, newScript(wayMoment, fmt.Sprint(n), tool, situation, shape))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,10 +18,10 @@ import (
 	"agent/scripts/crashlab/world"
 )
 
-// told is a story while its client has it carried out.
-type told struct {
+// attempt is a story while its client has it carried out.
+type attempt struct {
 	*trial.Trial
-	*scene
+	*script
 	client client
 
 	was       judge.End // of the same story without servers
@@ -44,7 +45,7 @@ type ack struct {
 }
 
 // step carries out one command of a person as a request.
-func (s *told) step(args []string) error {
+func (s *attempt) step(args []string) error {
 	s.Commands++
 	var err error
 	switch args[0] {
@@ -58,7 +59,7 @@ func (s *told) step(args []string) error {
 		err = fmt.Errorf("agent %s has no request", strings.Join(args, " "))
 	}
 	if err == nil {
-		err = s.settle()
+		err = s.untilIdle()
 	}
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (s *told) step(args []string) error {
 }
 
 // key is the start key of the newest run.
-func (s *told) key() string {
+func (s *attempt) key() string {
 	if s.forgets {
 		return ""
 	}
@@ -75,7 +76,7 @@ func (s *told) key() string {
 }
 
 // start asks for a run until it is acknowledged, with one key.
-func (s *told) start(args []string) error {
+func (s *attempt) start(args []string) error {
 	text, err := json.Marshal(s.asked(args))
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func (s *told) start(args []string) error {
 }
 
 // asked is the body that begins the run which a command line begins.
-func (s *told) asked(args []string) map[string]any {
+func (s *attempt) asked(args []string) map[string]any {
 	body := map[string]any{"prompt": s.Prompt, "folder": s.World.Dir}
 	for i, a := range args {
 		switch a {
@@ -131,7 +132,7 @@ func (s *told) asked(args []string) map[string]any {
 
 // answer gives an answer until it is acknowledged. A yes is sent as a word, and where the question
 // wants no word, as true.
-func (s *told) answer(id, word string) error {
+func (s *attempt) answer(id, word string) error {
 	if err := s.beforeAnswer(); err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (s *told) answer(id, word string) error {
 }
 
 // resume has a run go on that waits for a person.
-func (s *told) resume(run string) error {
+func (s *attempt) resume(run string) error {
 	for range mostServers {
 		r, err := s.client.ask(http.MethodPost, "/v1/runs/"+run+"/resume", "{}", "")
 		if err != nil {
@@ -183,54 +184,63 @@ func (s *told) resume(run string) error {
 
 // died is for a process that was killed where it drives: the next server comes by another point, or
 // none.
-func (s *told) died() error {
+func (s *attempt) died() error {
 	if !s.kills() {
 		return nil
 	}
 	s.met = true
 	s.client.kills++
-	if plan.Pick(2, s.scene.key()) == 0 {
+	if plan.Pick(2, s.script.key()) == 0 {
 		return s.client.kill()
 	}
 	return s.client.stop()
 }
 
-// settle waits until the run has ended, asks, or stays as it is, whatever becomes of servers and of
-// who drives.
-func (s *told) settle() error {
+// untilIdle waits until the run has ended, asks, or stays as it is, whatever becomes of servers and
+// of who drives.
+func (s *attempt) untilIdle() error {
+	var v position
+	err := until(func() (idle bool, err error) {
+		if v, err = s.client.run(s.run); err != nil {
+			return false, err
+		}
+		s.status, s.thread = v.Run.Status, v.Run.Thread
+		if s.isIdle(v) {
+			return true, nil
+		}
+		if err := s.release(); err != nil || !s.abandoned() {
+			return false, err
+		}
+		if v, err = s.client.run(s.run); err == nil && !s.isIdle(v) && s.abandoned() {
+			err = s.died()
+		}
+		return false, err
+	})
+	if errors.Is(err, world.ErrLate) {
+		return fmt.Errorf("%w: run %s is %s (%s)", world.ErrStuck, s.run, v.Run.Status, v.Run.Cause)
+	}
+	return err
+}
+
+// until looks until it is so; world.ErrLate where that takes too long.
+func until(so func() (bool, error)) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(world.Limit)
 	for {
-		v, err := s.client.run(s.run)
-		if err != nil {
+		if ok, err := so(); ok || err != nil {
 			return err
-		}
-		s.status, s.thread = v.Run.Status, v.Run.Thread
-		if s.rests(v) {
-			return nil
-		}
-		if err := s.release(); err != nil {
-			return err
-		}
-		if s.alone() {
-			if v, err = s.client.run(s.run); err == nil && !s.rests(v) && s.alone() {
-				err = s.died()
-			}
-			if err != nil {
-				return err
-			}
 		}
 		select {
 		case <-tick.C:
 		case <-late:
-			return fmt.Errorf("%w: run %s is %s (%s)", world.ErrStuck, s.run, v.Run.Status, v.Run.Cause)
+			return world.ErrLate
 		}
 	}
 }
 
-// rests says that nothing comes any more unless somebody asks for it.
-func (s *told) rests(v standing) bool {
+// isIdle says that nothing comes any more unless somebody asks for it.
+func (s *attempt) isIdle(v position) bool {
 	switch v.Run.Status {
 	case "completed", "failed", "cancelled":
 		return true
@@ -244,10 +254,10 @@ func (s *told) rests(v standing) bool {
 }
 
 // kills says that the processes that drive for this server are killed at a point.
-func (s *told) kills() bool { return strings.Contains(s.client.is.arm, "drive:") && !s.stops() }
+func (s *attempt) kills() bool { return strings.Contains(s.client.is.arm, "drive:") && !s.stops() }
 
-// alone says that a process that this server had drive was killed.
-func (s *told) alone() bool {
+// abandoned says that a process that this server had drive was killed.
+func (s *attempt) abandoned() bool {
 	if !s.kills() || s.client.now == nil {
 		return false
 	}
@@ -256,10 +266,10 @@ func (s *told) alone() bool {
 }
 
 // stops says that the processes that drive are stopped at their point, and not killed.
-func (s *told) stops() bool { return strings.Contains(s.client.is.arm, ":stop") }
+func (s *attempt) stops() bool { return strings.Contains(s.client.is.arm, ":stop") }
 
 // release lets processes go on that are stopped where another one was before.
-func (s *told) release() error {
+func (s *attempt) release() error {
 	for _, p := range s.World.Drivers() {
 		if p.State == 'T' {
 			if err := p.Signal(syscall.SIGCONT); err != nil {
@@ -270,27 +280,20 @@ func (s *told) release() error {
 	return nil
 }
 
-// standsStill waits for a process that drives and is stopped at its point.
-func (s *told) standsStill() (p world.Process, err error) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(world.Limit)
-	for {
-		for _, p := range s.World.Drivers() {
-			if p.State == 'T' {
-				return p, nil
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-late:
-			return p, fmt.Errorf("%w: nobody who drives run %s comes by the point", world.ErrStuck, s.run)
-		}
+// awaitStopped waits for a process that drives and is stopped at its point.
+func (s *attempt) awaitStopped() (found world.Process, err error) {
+	err = until(func() (bool, error) {
+		i := slices.IndexFunc(s.World.Drivers(), func(p world.Process) bool { found = p; return p.State == 'T' })
+		return i >= 0, nil
+	})
+	if err != nil {
+		return found, fmt.Errorf("%w: nobody who drives run %s comes by the point", world.ErrStuck, s.run)
 	}
+	return found, nil
 }
 
-// gone waits until nobody drives any more.
-func (s *told) gone() error {
+// undriven waits until nobody drives any more.
+func (s *attempt) undriven() error {
 	if !s.World.WaitDrivers(func() bool { return false }) {
 		return fmt.Errorf("%w: the process that drives in the background: %w", world.ErrStuck, world.ErrLate)
 	}
@@ -298,9 +301,9 @@ func (s *told) gone() error {
 }
 
 // look compares the record with what was seen, while nobody writes to it.
-func (s *told) look() error {
+func (s *attempt) look() error {
 	if s.status != "waiting" { // else who drives listens for a while
-		if err := s.gone(); err != nil {
+		if err := s.undriven(); err != nil {
 			return err
 		}
 		if err := s.World.WaitServers(); err != nil {

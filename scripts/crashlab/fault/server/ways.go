@@ -3,13 +3,14 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"agent/scripts/crashlab/judge"
 	"agent/scripts/crashlab/plan"
@@ -18,11 +19,11 @@ import (
 )
 
 // meet is what is done as soon as the run is acknowledged, while who drives it stands still.
-func (s *told) meet() error {
+func (s *attempt) meet() error {
 	if !s.stops() {
 		return nil
 	}
-	p, err := s.standsStill()
+	p, err := s.awaitStopped()
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (s *told) meet() error {
 
 // stopped has a person end the process that drives by a signal. The next server, and the one after
 // it, leave the run as it is.
-func (s *told) stopped(sig syscall.Signal) error {
+func (s *attempt) stopped(sig syscall.Signal) error {
 	for _, p := range s.World.Drivers() {
 		if err := p.Signal(sig); err != nil {
 			return err
@@ -50,7 +51,7 @@ func (s *told) stopped(sig syscall.Signal) error {
 	if err := s.release(); err != nil {
 		return err
 	}
-	if err := s.gone(); err != nil {
+	if err := s.undriven(); err != nil {
 		return err
 	}
 	s.World.WaitRunners() // a command that runs comes to its end
@@ -82,7 +83,7 @@ func (s *told) stopped(sig syscall.Signal) error {
 }
 
 // isLeft wants a run that a person stopped to be as it was then.
-func (s *told) isLeft() error {
+func (s *attempt) isLeft() error {
 	v, err := s.client.run(s.run)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ const (
 )
 
 // cancel has a person end the run. The server that is asked is killed on the way.
-func (s *told) cancel(how string) error {
+func (s *attempt) cancel(how string) error {
 	if err := s.client.kill(); err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (s *told) cancel(how string) error {
 				return err
 			}
 		}
-		if err := s.gone(); err != nil {
+		if err := s.undriven(); err != nil {
 			return err
 		}
 		s.World.WaitRunners()
@@ -157,7 +158,7 @@ func (s *told) cancel(how string) error {
 
 // afterCancel waits for the end of a cancelled run. What is under way at that moment may still come
 // home; then it is over, whatever server follows.
-func (s *told) afterCancel(how string) error {
+func (s *attempt) afterCancel(how string) error {
 	if err := s.untilEnd(); err != nil {
 		return err
 	}
@@ -169,35 +170,28 @@ func (s *told) afterCancel(how string) error {
 		}
 	}
 	s.client.next = nil // whoever comes now has runs go on
-	if plan.Pick(2, s.scene.key()) == 0 {
+	if plan.Pick(2, s.script.key()) == 0 {
 		return s.client.stop()
 	}
 	return s.client.kill()
 }
 
 // untilEnd waits until the run has ended, and with it whoever ended it.
-func (s *told) untilEnd() error {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(world.Limit)
-	for {
-		v, err := s.client.run(s.run)
-		if err != nil {
-			return err
-		}
-		if ended := v.Run.Status == "cancelled" || v.Run.Status == "completed" || v.Run.Status == "failed"; ended && len(s.World.Drivers()) == 0 && !s.beingCancelled() {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-late:
-			return fmt.Errorf("%w: run %s is %s after a cancel", world.ErrStuck, s.run, v.Run.Status)
-		}
+func (s *attempt) untilEnd() error {
+	var v position
+	err := until(func() (_ bool, err error) {
+		v, err = s.client.run(s.run)
+		ended := slices.Contains([]string{"cancelled", "completed", "failed"}, v.Run.Status)
+		return ended && len(s.World.Drivers()) == 0 && !s.beingCancelled(), err
+	})
+	if errors.Is(err, world.ErrLate) {
+		return fmt.Errorf("%w: run %s is %s after a cancel", world.ErrStuck, s.run, v.Run.Status)
 	}
+	return err
 }
 
 // beingCancelled says that a process is about to end the run.
-func (s *told) beingCancelled() bool {
+func (s *attempt) beingCancelled() bool {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		return false // the pattern is a constant
@@ -212,18 +206,18 @@ func (s *told) beingCancelled() bool {
 
 // beforeAnswer has the next server take the answer and, in half of the stories, nobody drive the
 // run any more.
-func (s *told) beforeAnswer() error {
+func (s *attempt) beforeAnswer() error {
 	if s.way != wayAnswer || len(s.client.next) == 0 {
 		return nil
 	}
-	if plan.Pick(2, s.scene.key()) == 0 {
+	if plan.Pick(2, s.script.key()) == 0 {
 		for _, p := range s.World.Drivers() {
 			s.client.kills++
 			if err := p.Signal(syscall.SIGKILL); err != nil {
 				return err
 			}
 		}
-		if err := s.gone(); err != nil {
+		if err := s.undriven(); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,6 @@
-package db
+// Package find completes what a person typed to an id of the store, and says what is near where
+// nothing fits.
+package find
 
 import (
 	"cmp"
@@ -7,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"agent/db"
 	"agent/db/dbsqlc"
-	"agent/recovery/journal"
 )
 
 const (
-	candidates = 10  // the most that a message lists
-	nearAmong  = 200 // the newest of a kind among which a mistyped id is looked for
+	candidates = db.MaxNamed // the most that a message lists
+	nearAmong  = 200         // the newest of a kind among which a mistyped id is looked for
 )
 
 // hit is something that an id may name.
@@ -21,17 +23,17 @@ type hit struct{ id, words string }
 
 func (h hit) String() string { return h.id + "  " + h.words }
 
-// Find completes what a person typed to a whole id: an id, the beginning of one with or without its
+// ID completes what a person typed to a whole id: an id, the beginning of one with or without its
 // type, or "last", the newest. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread)
-// or 0 for any. *UnknownIDError lists what is near, *AmbiguousError what fits.
-func (s Queries) Find(ctx context.Context, kind byte, prefix string) (string, error) {
+// or 0 for any. *db.UnknownIDError lists what is near, *db.AmbiguousError what fits.
+func ID(ctx context.Context, s *db.Store, kind byte, prefix string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(prefix))
 	var id string
-	err := s.read(ctx, "find "+prefix, func(q *dbsqlc.Queries) error {
+	err := db.Read(ctx, s, "find "+prefix, func(q *dbsqlc.Queries) error {
 		if text == "last" {
 			hits, err := newest(ctx, q, cmp.Or(kind, 'r'), 1)
 			if err == nil && len(hits) == 0 {
-				err = &UnknownIDError{Kind: cmp.Or(kind, 'r'), Text: prefix}
+				err = &db.UnknownIDError{Kind: cmp.Or(kind, 'r'), Text: prefix}
 			}
 			if err == nil {
 				id = hits[0].id
@@ -58,7 +60,7 @@ func (s Queries) Find(ctx context.Context, kind byte, prefix string) (string, er
 			id = hits[0].id
 			return nil
 		}
-		return &AmbiguousError{Text: prefix, Candidates: describeAll(hits, hit.String)}
+		return &db.AmbiguousError{Text: prefix, Candidates: db.DescribeAll(hits, hit.String)}
 	})
 	return id, err
 }
@@ -132,7 +134,7 @@ func unknown(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) err
 	if err != nil {
 		return err
 	}
-	return &UnknownIDError{Kind: kind, Is: is, Text: text, Near: list}
+	return &db.UnknownIDError{Kind: kind, Is: is, Text: text, Near: list}
 }
 
 // severalOf refuses a kind without a letter of an id, such as r-, which fits everything of that
@@ -145,7 +147,7 @@ func severalOf(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) e
 	if err != nil || len(hits) < 2 {
 		return err
 	}
-	return &AmbiguousError{Text: text, Candidates: describeAll(hits, hit.String)}
+	return &db.AmbiguousError{Text: text, Candidates: db.DescribeAll(hits, hit.String)}
 }
 
 // near lists the ids that differ least from what was typed, and otherwise the newest ones; of
@@ -174,13 +176,13 @@ func near(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) ([]str
 	if slices.ContainsFunc(all, func(h hit) bool { return distance(h) <= 2 }) {
 		slices.SortStableFunc(all, func(a, b hit) int { return distance(a) - distance(b) })
 	}
-	return describeAll(all[:min(3, len(all))], hit.String), nil
+	return db.DescribeAll(all[:min(3, len(all))], hit.String), nil
 }
 
 func nearRequests(ctx context.Context, q *dbsqlc.Queries) ([]string, error) {
 	rows, err := q.NewestRequests(ctx, nearAmong)
-	rows = slices.DeleteFunc(rows, func(r dbsqlc.Request) bool { return r.Status != RequestOpen })
-	return describeAll(hits(rows[:min(candidates, len(rows))], describeRequest), hit.String), err
+	rows = slices.DeleteFunc(rows, func(r dbsqlc.Request) bool { return r.Status != db.RequestOpen })
+	return db.DescribeAll(hits(rows[:min(candidates, len(rows))], describeRequest), hit.String), err
 }
 
 // namesAnother finds what the text names of another kind than was asked for, and lists what may be
@@ -200,7 +202,7 @@ func namesAnother(ctx context.Context, q *dbsqlc.Queries, kind byte, text string
 		if err != nil || len(runs) == 0 {
 			return is, list, err
 		}
-		list = describeAll(hits(runs[max(0, len(runs)-candidates):], describeRun), hit.String)
+		list = db.DescribeAll(hits(runs[max(0, len(runs)-candidates):], describeRun), hit.String)
 	case is == 'r' && kind == 't':
 		runs, err := q.RunsBetween(ctx, found[0].id, found[0].id+"\x7f", 1)
 		if err != nil || len(runs) == 0 {
@@ -239,16 +241,8 @@ func hits[T any](rows []T, f func(T) hit) []hit {
 	return out
 }
 
-func describeAll[T any](rows []T, f func(T) string) []string {
-	out := make([]string, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, f(r))
-	}
-	return out
-}
-
 func describeRun(r dbsqlc.Run) hit {
-	return hit{r.ID, fmt.Sprintf("%s, %q", r.Status, FirstWords(r.Words, 40))}
+	return hit{r.ID, fmt.Sprintf("%s, %q", r.Status, db.FirstWords(r.Words, 40))}
 }
 
 func describeRequest(r dbsqlc.Request) hit {
@@ -257,13 +251,4 @@ func describeRequest(r dbsqlc.Request) hit {
 
 func describeThread(t dbsqlc.Thread) hit { return hit{t.ID, "in " + t.Folder} }
 
-func callHit(c dbsqlc.CallRow) hit { return hit{c.ID, describeCall(c)} }
-
-func describeCall(c dbsqlc.CallRow) string {
-	word := c.Outcome
-	if word == "" {
-		word = c.Phase
-	}
-	place := journal.Place{Turn: int(c.Turn), Index: int(c.Idx)}
-	return fmt.Sprintf("%s, %s, call %s of run %s", c.Tool, word, place, c.Run)
-}
+func callHit(c dbsqlc.CallRow) hit { return hit{c.ID, db.DescribeCall(c)} }

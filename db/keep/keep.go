@@ -1,0 +1,279 @@
+// Package keep keeps contents that can be given back byte for byte: files of a workspace, each
+// once however many facts name it. A content is deflated and sealed (AES-256-GCM, under a key that
+// is worked out from the key of the state folder), so nothing of it lies in the clear and nothing
+// of it is redacted. Its name is the beginning of a keyed hash, which says nothing to whoever
+// cannot open it.
+//
+// The order is that of bodies (package blob): [Contents.Stage] makes what goes to a file durable
+// and gives a row, the row is inserted in the transaction of the fact that names the content
+// ([Add]), and a file without a row is a leftover that does no harm. What is read is compared with
+// its name ([Contents.Get]); a content that cannot be given back is a [LostError].
+package keep
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"agent/db/dbsqlc"
+	"agent/db/sqlitefile"
+	"agent/db/vault"
+)
+
+// Folder holds the files, in the state folder.
+const Folder = "keep"
+
+const (
+	idSize = 16 // of a name, bytes
+
+	// fileLimit is how long a content may be that stays in the database, bytes: up to here its copy
+	// costs no fsync beside the commit's.
+	fileLimit = 256 << 10
+)
+
+// errNoKey is for whoever reads a folder without its key.
+var errNoKey = errors.New("there is no key")
+
+// Contents are those of one state folder.
+type Contents struct {
+	file  *sqlitefile.File
+	read  func(ctx context.Context, what string, do func(q *dbsqlc.Queries) error) error
+	aead  cipher.AEAD // nil without the key: nothing is sealed and nothing opened
+	names []byte      // key of the names
+}
+
+// Row is a content ready to be inserted with the facts that name it.
+type Row struct {
+	Name string // what a fact calls it: 32 hex digits
+	Size int64  // of the content
+
+	id      []byte
+	data    []byte // sealed; nil where it is in a file
+	replace bool   // what is there under this name cannot be opened
+}
+
+// LostError says that no usable copy of a content is there. Whoever has the content may stage it
+// again.
+type LostError struct {
+	Name string
+	Why  string
+}
+
+func (e *LostError) Error() string { return fmt.Sprintf("no usable copy of %.12s: %s", e.Name, e.Why) }
+
+// New works the keys out from the key of the state folder; nil is read from the folder, as far as
+// it is there.
+func New(file *sqlitefile.File, key []byte, read func(ctx context.Context, what string, do func(q *dbsqlc.Queries) error) error) (*Contents, error) {
+	c := &Contents{file: file, read: read}
+	if key == nil {
+		var err error
+		if key, err = os.ReadFile(filepath.Join(file.Dir(), vault.KeyName)); err != nil || len(key) != vault.KeySize {
+			return c, nil
+		}
+	}
+	var err error
+	if c.names, err = hkdf.Key(sha256.New, key, nil, "agent: names of contents", sha256.Size); err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
+	}
+	sealing, err := hkdf.Key(sha256.New, key, nil, "agent: sealed contents", 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
+	}
+	block, err := aes.NewCipher(sealing)
+	if err != nil {
+		return nil, fmt.Errorf("seal contents: %w", err)
+	}
+	if c.aead, err = cipher.NewGCM(block); err != nil {
+		return nil, fmt.Errorf("seal contents: %w", err)
+	}
+	return c, nil
+}
+
+// id is what a content is called.
+func (c *Contents) id(content []byte) []byte {
+	m := hmac.New(sha256.New, c.names)
+	m.Write(content) // a hash takes everything without an error
+	return m.Sum(nil)[:idSize]
+}
+
+// Stage seals a content and, where it is long, makes its file durable, before any transaction
+// begins. What was sealed is opened once and compared. A copy that is there and cannot be opened is
+// replaced.
+func (c *Contents) Stage(ctx context.Context, content []byte) (Row, error) {
+	r, err := c.stage(ctx, content)
+	if err != nil {
+		return Row{}, fmt.Errorf("keep a content of %d bytes: %w", len(content), err)
+	}
+	return r, nil
+}
+
+func (c *Contents) stage(ctx context.Context, content []byte) (Row, error) {
+	if c.aead == nil {
+		return Row{}, errNoKey
+	}
+	id := c.id(content)
+	r := Row{Name: hex.EncodeToString(id), Size: int64(len(content)), id: id}
+	sealed, err := c.seal(id, content)
+	if err != nil {
+		return r, err
+	}
+	if back, why := c.open(id, r.Size, sealed); why != "" || !bytes.Equal(back, content) {
+		return r, fmt.Errorf("what was sealed does not open as it was: %s", why)
+	}
+	_, err = c.Get(ctx, r.Name)
+	usable := err == nil
+	if r.replace = errors.As(err, new(*LostError)); err != nil && !r.replace {
+		return r, err
+	}
+	if len(sealed) <= fileLimit {
+		r.data = sealed
+		return r, nil
+	}
+	return r, sqlitefile.Place(c.file, c.Path(r.Name), sealed, func() bool { return usable })
+}
+
+// Add inserts contents in the transaction of the facts that name them.
+func Add(ctx context.Context, q *dbsqlc.Queries, rows []Row) error {
+	for _, r := range rows {
+		add := q.AddKept
+		if r.replace {
+			add = q.ReplaceKept
+		}
+		if err := add(ctx, r.id, r.Size, r.data); err != nil {
+			return fmt.Errorf("keep a content of %d bytes: %w", r.Size, err)
+		}
+	}
+	return nil
+}
+
+// Get gives a content back after comparing it with its name. *LostError says that it cannot be;
+// another error that nobody knows.
+func (c *Contents) Get(ctx context.Context, name string) ([]byte, error) {
+	row, err := c.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return c.opened(name, row.Size, row.Data)
+}
+
+// opened gives the content of a row back.
+func (c *Contents) opened(name string, size int64, data []byte) (content []byte, err error) {
+	id, err := parse(name)
+	if err != nil {
+		return nil, err
+	}
+	where := ""
+	if data == nil {
+		where = ": " + c.Path(name)
+		if data, err = os.ReadFile(c.Path(name)); errors.Is(err, fs.ErrNotExist) {
+			return nil, &LostError{name, "its file is missing" + where}
+		} else if err != nil {
+			return nil, fmt.Errorf("read the copy %.12s: %w", name, err)
+		}
+	}
+	if c.aead == nil {
+		return nil, fmt.Errorf("open the copy %.12s: %w", name, errNoKey)
+	}
+	content, why := c.open(id, size, data)
+	if why != "" {
+		return nil, &LostError{name, why + where}
+	}
+	return content, nil
+}
+
+// Has says whether a copy is there, without opening it.
+func (c *Contents) Has(ctx context.Context, name string) (bool, error) {
+	row, err := c.find(ctx, name)
+	if err == nil && row.Data == nil {
+		_, err = os.Stat(c.Path(name))
+	}
+	if errors.As(err, new(*LostError)) || errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// parse gives the bytes of a name.
+func parse(name string) ([]byte, error) {
+	id, err := hex.DecodeString(name)
+	if err != nil || len(id) != idSize {
+		return nil, &LostError{name, "this is not the name of one"}
+	}
+	return id, nil
+}
+
+// find reads the row of a name.
+func (c *Contents) find(ctx context.Context, name string) (row dbsqlc.GetKeptRow, err error) {
+	id, err := parse(name)
+	if err != nil {
+		return row, err
+	}
+	err = c.read(ctx, "read a kept content", func(q *dbsqlc.Queries) error {
+		row, err = q.GetKept(ctx, id)
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return row, &LostError{name, "none is recorded"}
+	}
+	return row, err
+}
+
+// Path is where a content in a file lies.
+func (c *Contents) Path(name string) string {
+	return filepath.Join(c.file.Dir(), Folder, name[:2], name)
+}
+
+// seal makes ciphertext that only this id can be opened with.
+func (c *Contents) seal(id, content []byte) ([]byte, error) {
+	nonce := make([]byte, c.aead.NonceSize())
+	rand.Read(nonce) // never fails: crypto/rand ends the process instead
+	var small bytes.Buffer
+	w, err := flate.NewWriter(&small, flate.BestSpeed)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("deflate it: %w", err)
+	}
+	return c.aead.Seal(nonce, nonce, small.Bytes(), id), nil
+}
+
+// open gives the content of a sealed one, or why it has none.
+func (c *Contents) open(id []byte, size int64, sealed []byte) (content []byte, why string) {
+	n := c.aead.NonceSize()
+	if len(sealed) < n {
+		return nil, "it is cut off"
+	}
+	small, err := c.aead.Open(nil, sealed[:n], sealed[n:], id)
+	if err != nil {
+		return nil, "it was changed since, or sealed with another key"
+	}
+	var b bytes.Buffer // it grows with what comes: size is not sealed
+	if _, err := io.Copy(&b, io.LimitReader(flate.NewReader(bytes.NewReader(small)), size+1)); err != nil {
+		return nil, fmt.Sprintf("it cannot be unpacked: %v", err)
+	}
+	if int64(b.Len()) != size {
+		return nil, fmt.Sprintf("it does not have the %d bytes that are recorded", size)
+	}
+	if !hmac.Equal(c.id(b.Bytes()), id) {
+		return nil, "it is another content than its name says"
+	}
+	return b.Bytes(), ""
+}

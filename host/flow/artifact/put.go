@@ -1,0 +1,237 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"agent/recovery/fault"
+	"agent/recovery/journal"
+	"agent/tools/files"
+)
+
+// Restore puts the recorded version of an artifact in the place of what a look found there. Where
+// somebody wrote there since, nothing is replaced: *ChangedError. A copy that cannot be used is
+// *NoCopyError.
+func (f *Folder) Restore(ctx context.Context, want journal.Artifact, found Found, copies *Copies) (journal.ArtifactRestored, error) {
+	done := journal.ArtifactRestored{Path: want.Path, SHA: want.SHA, Replaced: found.SHA}
+	content, why, err := copies.open(ctx, want.Copy, want.SHA)
+	if err == nil && why != "" {
+		err = &NoCopyError{want.Path, why}
+	}
+	if err == nil {
+		err = f.put(ctx, want.Path, content, fs.FileMode(want.Mode).Perm(), found.info)
+	}
+	if err != nil {
+		return done, fmt.Errorf("put %s back: %w", want.Path, err)
+	}
+	return done, nil
+}
+
+// NoCopyError says that an artifact cannot be put back.
+type NoCopyError struct{ Path, Why string }
+
+func (e *NoCopyError) Error() string { return e.Path + ": " + e.Why }
+
+// ForeignError says that something lies where the host was to write, which it did not write and
+// which was not there when the phase began: a person decides.
+type ForeignError struct {
+	Path string
+	Now  journal.Artifact
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s is not what was there when the phase began, nor what was written there since (it is %.8s now)", e.Path, e.Now.SHA)
+}
+
+// Answer writes an output that is a phase's last answer. It replaces nothing but what was there
+// when the phase began or what it wrote there earlier, whose hashes are mine: else *ForeignError,
+// or *RefusedError where no file can be. An answer that is there already is made durable.
+func (f *Folder) Answer(ctx context.Context, name string, content []byte, mine []string) error {
+	if err := f.answer(ctx, name, content, mine); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
+
+func (f *Folder) answer(ctx context.Context, name string, content []byte, mine []string) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if strings.HasSuffix(name, "/") {
+		return &RefusedError{name, "a folder is no answer"}
+	}
+	if t.Info == nil {
+		return f.put(ctx, name, content, 0, nil)
+	}
+	r, err := f.read(ctx, t, 0, true)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.sha == digest(content):
+		return f.syncFolders(t)
+	case !slices.Contains(mine, r.sha):
+		return &ForeignError{name, r.artifact(name)}
+	}
+	return f.put(ctx, name, content, 0, r.info)
+}
+
+// put brings content into its place. was is what was found there; nil for nothing. mode is that of
+// a file that is made; 0 for an ordinary one.
+func (f *Folder) put(ctx context.Context, name string, content []byte, mode fs.FileMode, was fs.FileInfo) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if (was == nil) != (t.Info == nil) || was != nil && !same(was, t.Info) {
+		return &ChangedError{name}
+	}
+	if err := t.MakeParents(); err != nil {
+		return err
+	}
+	temp := f.temp(t)
+	if err := t.Dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = writeTemp(t, temp, content, mode)
+	if err == nil {
+		f.hit(fault.ArtifactTemp)
+		err = context.Cause(ctx)
+	}
+	switch {
+	case err != nil:
+		return dropTemp(t, temp, err)
+	case was == nil:
+		err = f.link(t, temp, mode, content)
+	default:
+		err = f.replace(t, temp)
+	}
+	if err != nil {
+		return err
+	}
+	return f.syncFolders(t)
+}
+
+// dropTemp removes what will not come into its place.
+func dropTemp(t *files.Target, temp string, err error) error {
+	_ = t.Dir.Remove(temp) // what went wrong before says more
+	return err
+}
+
+// writeTemp writes what waits to come into its place, durably.
+func writeTemp(t *files.Target, temp string, content []byte, mode fs.FileMode) error {
+	file, err := t.Dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = t.LikeBefore(file); err == nil && t.Info == nil && mode != 0 {
+		err = file.Chmod(mode)
+	}
+	if err == nil {
+		_, err = file.Write(content)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// link gives a temporary file a name that nothing has. *ChangedError says that something has it by
+// now.
+func (f *Folder) link(t *files.Target, temp string, mode fs.FileMode, content []byte) error {
+	err := t.Dir.Link(temp, t.Name)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMLINK) {
+		err = makeNew(t, mode, content) // this file system has no hard links
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = &ChangedError{t.Rel}
+	}
+	if err != nil {
+		return dropTemp(t, temp, err)
+	}
+	f.hit(fault.ArtifactLinked)
+	return t.Dir.Remove(temp)
+}
+
+// makeNew writes a file where none is, and replaces nothing. A process that is killed meanwhile
+// leaves a file that is empty or cut, which the next look puts back.
+func makeNew(t *files.Target, mode fs.FileMode, content []byte) error {
+	file, err := t.Dir.OpenFile(t.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if mode != 0 {
+		err = file.Chmod(mode)
+	}
+	if err == nil {
+		_, err = file.Write(content)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// replace puts a temporary file in the place of the target, as far as that still is what was looked
+// at: else *ChangedError.
+func (f *Folder) replace(t *files.Target, temp string) error {
+	ours, err := t.Dir.Lstat(temp)
+	if err == nil && t.Unchanged() != nil {
+		err = &ChangedError{t.Rel}
+	}
+	if err != nil {
+		return dropTemp(t, temp, err)
+	}
+	err = f.exchange(t.Dir, temp, t.Name)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		if err = t.Dir.Rename(temp, t.Name); err == nil {
+			f.hit(fault.ArtifactLinked)
+			return nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &ChangedError{t.Rel}
+	}
+	if err != nil {
+		return dropTemp(t, temp, err)
+	}
+	f.hit(fault.ArtifactLinked)
+	old, err := t.Dir.Lstat(temp)
+	if err == nil && untouched(old, t.Info) {
+		return t.Dir.Remove(temp)
+	}
+	if err == nil {
+		err = f.giveBack(t, temp, ours)
+	}
+	if err != nil {
+		return fmt.Errorf("give %s back what was written there meanwhile, which lies in %s: %w", t.Rel, temp, err)
+	}
+	return dropTemp(t, temp, &ChangedError{t.Rel})
+}
+
+// untouched says whether nobody wrote to a file whose name was changed, which moves its ctime.
+func untouched(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// giveBack gives what somebody put in the place of a target, right before ours came there, its name
+// again. Where they saved once more in between, the newest counts, as it would have without us.
+func (f *Folder) giveBack(t *files.Target, temp string, ours fs.FileInfo) error {
+	if err := f.exchange(t.Dir, temp, t.Name); err != nil {
+		return err
+	}
+	out, err := t.Dir.Lstat(temp)
+	if err == nil && !untouched(out, ours) {
+		err = f.exchange(t.Dir, temp, t.Name)
+	}
+	return err
+}

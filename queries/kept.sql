@@ -1,0 +1,11 @@
+-- name: AddKept :exec
+INSERT INTO kept (id, size, data) VALUES (@id, @size, @data) ON CONFLICT (id) DO NOTHING;
+
+-- name: ReplaceKept :exec
+INSERT INTO kept (id, size, data) VALUES (@id, @size, @data) ON CONFLICT (id) DO UPDATE SET size = excluded.size, data = excluded.data;
+
+-- name: GetKept :one
+SELECT size, data FROM kept WHERE id = @id;
+
+-- name: NextKept :one
+SELECT no, id, size, data FROM kept WHERE no > @after ORDER BY no LIMIT 1;
