@@ -258,6 +258,14 @@ func TestCompareWords(t *testing.T) {
 			t.Errorf("%+v: found %v, want %q", c.o, f, c.want)
 		}
 	}
+	b.Verdict, b.Reason = "attach", "waits for people: run r-2, agent answer p-1"
+	all = []*History{{Run: journal.Run{ID: "r-1"}, Verdicts: []verdict{{b, 7}}}}
+	if f := CompareVerdicts(all, []Output{{PID: 7, Text: "~ 1.0 delegate: picked up, waits for people (run r-2, agent answer p-1)\n"}}); kinds(f) != "" {
+		t.Errorf("a call that waits for people: found %v", f)
+	}
+	if f := CompareVerdicts(all, []Output{{PID: 7, Text: "~ 1.0 delegate: picked up, waits for people\n"}}); kinds(f) != Silent {
+		t.Errorf("nobody says who waits: found %v", f)
+	}
 }
 
 // What was shown or seen once must be there later.

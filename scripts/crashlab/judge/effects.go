@@ -99,7 +99,11 @@ func CompareVerdicts(all []*History, outputs []Output) Findings {
 
 // printed says whether a line gives the verdict with its reason.
 func printed(text, who string, b journal.Body) bool {
-	reason := strings.Join(strings.Fields(strings.TrimPrefix(b.Reason, "outcome unknown: ")), " ")
+	reason := b.Reason
+	for _, said := range []string{"outcome unknown: ", "waits for people: "} { // the line has these in words of its own
+		reason = strings.TrimPrefix(reason, said)
+	}
+	reason = strings.Join(strings.Fields(reason), " ")
 	for line := range strings.Lines(text) {
 		line = strings.Join(strings.Fields(line), " ")
 		if strings.HasPrefix(line, fmt.Sprintf("%s~ %d.%d ", who, b.Turn, b.Index)) && strings.Contains(line, reason) {
