@@ -295,13 +295,13 @@ func TestStoryTimeLimit(t *testing.T) {
 
 // A command that goes on without an owner uses up the time limit: a crash refills no budget.
 func TestStoryTimeWithoutAnOwner(t *testing.T) {
-	acts := &lasting{prop: prop{name: "acts", effect: journal.EffectWriteExternal}, sighting: recovery.ProcessEvidence{State: recovery.ProcessRunning}}
-	acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
-		<-ctx.Done()
-		return journal.Result{}, ctx.Err()
-	}
 	for away, status := range map[time.Duration]recovery.Status{time.Hour: recovery.StatusCompleted, 3 * time.Hour: recovery.StatusFailed} {
 		t.Run(away.String(), func(t *testing.T) {
+			acts := &lasting{prop: prop{name: "acts", effect: journal.EffectWriteExternal}, sighting: recovery.ProcessEvidence{State: recovery.ProcessRunning}}
+			acts.act = func(ctx context.Context, _ tools.Call) (journal.Result, error) {
+				<-ctx.Done()
+				return journal.Result{}, ctx.Err()
+			}
 			story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 				s.created.Limits.Timeout = 3 * time.Hour
 				if _, err := s.start(s.shutdown(time.Hour)); err != nil {
