@@ -200,16 +200,10 @@ func TestFetchApplied(t *testing.T) {
 
 // What never left is known not to have happened.
 func TestFetchNeverLeft(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unheard := toolstest.Unheard(t)
 	s := newSite(t, func(http.ResponseWriter, *http.Request) {})
-	s.allow(l.Addr())
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	toolstest.Contains(t, s.Refused("fetch", args{"url": "http://" + l.Addr().String(), "method": "POST"}), "connection refused", "; nothing was sent")
+	s.allow(unheard)
+	toolstest.Contains(t, s.Refused("fetch", args{"url": "http://" + unheard.String(), "method": "POST"}), "connection refused", "; nothing was sent")
 	toolstest.Contains(t, s.Refused("fetch", args{"url": "http://name.invalid/", "method": "POST"}), "name.invalid", "; nothing was sent")
 	toolstest.Contains(t, s.Refused("fetch", args{"url": "http://localhost:1/", "method": "POST"}), "is this machine", "[fetch] private", "; nothing was sent")
 }

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"agent/tools/toolstest"
 )
 
 const publicIP = "93.184.216.34"
@@ -33,9 +35,9 @@ type world struct {
 	to    netip.AddrPort
 }
 
-func newWorld(t *testing.T, l net.Listener) *world {
+func newWorld(t *testing.T, at net.Addr) *world {
 	return &world{
-		t: t, to: netip.MustParseAddrPort(l.Addr().String()),
+		t: t, to: netip.MustParseAddrPort(at.String()),
 		names: map[string][]string{"example.com": {publicIP}, "other.example": {publicIP}},
 	}
 }
@@ -68,7 +70,7 @@ func (w *world) dialled() string {
 func serve(t *testing.T, h http.HandlerFunc) *world {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	return newWorld(t, s.Listener)
+	return newWorld(t, s.Listener.Addr())
 }
 
 // speak is a server that says the given bytes to every connection once it has read a request's
@@ -100,7 +102,7 @@ func speak(t *testing.T, say func(c net.Conn)) *world {
 		<-done
 		all.Wait()
 	})
-	return newWorld(t, l)
+	return newWorld(t, l.Addr())
 }
 
 func do(t *testing.T, o Options, r Request) (*Response, error) {
@@ -312,7 +314,7 @@ func TestTLS(t *testing.T) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	defer s.Close()
-	w := newWorld(t, s.Listener)
+	w := newWorld(t, s.Listener.Addr())
 	o := w.options()
 	got, err := do(t, o, Request{URL: "https://example.com/", Method: "POST"})
 	if err == nil || got.Sent || !strings.Contains(err.Error(), "certificate") {
@@ -491,12 +493,7 @@ func flood(c net.Conn, first, again string) {
 
 // What never left is told from what may have (DESIGN 7: applied no, and unknown).
 func TestSent(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(t, l)
-	l.Close() // nobody listens there now
+	w := newWorld(t, toolstest.Unheard(t))
 	for _, url := range []string{"http://example.com/", "http://nowhere.example/", "http://10.0.0.1/", "https://example.com/"} {
 		if got, err := do(t, w.options(), Request{URL: url, Method: "POST"}); err == nil || got.Sent {
 			t.Errorf("%s: %+v", url, got)

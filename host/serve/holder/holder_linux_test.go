@@ -31,6 +31,7 @@ func TestOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, "locks"), 0o700); err != nil {
@@ -44,10 +45,13 @@ func TestOf(t *testing.T) {
 	if got, want := holder.Of(port, lock).String(), fmt.Sprintf("process %d, which serves the state folder %s,", os.Getpid(), home); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if err := l.Close(); err != nil {
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := holder.Of(port, lock); got != (holder.Holder{}) {
+	defer c.Close()
+	// The client's end is a port that nobody else can take, and nobody listens there.
+	if got := holder.Of(c.LocalAddr().(*net.TCPAddr).Port, lock); got != (holder.Holder{}) {
 		t.Errorf("nobody listens: %+v", got)
 	}
 }
