@@ -49,7 +49,7 @@ func commands(ctx context.Context, b *bench) ([]row, error) {
 		count int
 		words string
 	}{{10, "10 runs"}, {10000, "10,000 runs"}} {
-		home, err := b.manyRuns(ctx, many.count)
+		home, err := b.manyRuns(ctx, many.count, 0)
 		if err != nil {
 			return nil, fmt.Errorf("make %s: %v", many.words, err)
 		}
@@ -152,9 +152,9 @@ func (b *bench) program(ctx context.Context, name string) (string, error) {
 	return out, nil
 }
 
-// manyRuns makes a state folder of so many finished runs, one in a thousand of them interrupted.
-// Many at once share the commits.
-func (b *bench) manyRuns(ctx context.Context, count int) (string, error) {
+// manyRuns makes a state folder of so many finished runs, one in a thousand of them interrupted,
+// each with so many children. Many at once share the commits.
+func (b *bench) manyRuns(ctx context.Context, count, below int) (string, error) {
 	home, err := b.folder("runs")
 	if err != nil {
 		return "", err
@@ -169,7 +169,7 @@ func (b *bench) manyRuns(ctx context.Context, count int) (string, error) {
 	for w := range writers {
 		all.Go(func() {
 			for i := w; i < count && trouble[w] == nil; i += writers {
-				trouble[w] = oneRun(ctx, store, b.dir, i)
+				trouble[w] = oneFamily(ctx, store, b.dir, i, below)
 			}
 		})
 	}
@@ -177,14 +177,25 @@ func (b *bench) manyRuns(ctx context.Context, count int) (string, error) {
 	return home, errors.Join(append(trouble, store.Close())...)
 }
 
-func oneRun(ctx context.Context, store *db.Store, folder string, i int) error {
-	run, thread := fmt.Sprintf("r-%08d", i), fmt.Sprintf("t-%08d", i)
+// oneFamily writes a run and those below it.
+func oneFamily(ctx context.Context, store *db.Store, folder string, i, below int) error {
+	root := fmt.Sprintf("%08d", i)
 	var end journal.Body = journal.RunCompleted{Text: "done"}
 	if i%1000 == 0 {
 		end = journal.RunInterrupted{Cause: journal.CauseShutdown}
 	}
+	err := oneRun(ctx, store, folder, root, journal.Family{}, end)
+	for k := 0; k < below && err == nil; k++ {
+		f := journal.Family{Parent: "r-" + root, Root: "r-" + root, RootThread: "t-" + root, Role: fmt.Sprintf("phase-%d#1", k)}
+		err = oneRun(ctx, store, folder, fmt.Sprintf("%s%02d", root, k), f, journal.RunCompleted{Text: "done"})
+	}
+	return err
+}
+
+func oneRun(ctx context.Context, store *db.Store, folder, id string, f journal.Family, end journal.Body) error {
+	run, thread := "r-"+id, "t-"+id
 	_, err := store.Create(ctx, db.ThreadRef{ID: thread, Folder: folder, New: true}, []journal.Event{
-		{Body: journal.RunCreated{Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: folder, Model: "runbook", Mode: journal.ModeAsk}},
+		{Body: journal.RunCreated{Run: run, Thread: thread, Prompt: "do the work of " + run, Folder: folder, Model: "runbook", Mode: journal.ModeAsk, Family: f}},
 		{Body: journal.RunClaimed{Epoch: 1, PID: 1, Boot: "boot", Host: "here"}},
 		{Body: end},
 	})

@@ -13,6 +13,7 @@ func measures() []measure {
 		{"outputs", "calls that put out 1 MB: time, disk and memory", outputs},
 		{"commands", "short commands over few and many runs: time and memory", commands},
 		{"streaming", "tokens a second from a model into the record, with and without observers", streaming},
+		{"flows", "what a flow costs beside the runs that it consists of", flows},
 		{"runner", "a command that outlives the host, beside a plain one", runner},
 		{"sandbox", "a command that is confined, beside a plain one", sandbox},
 		{"server", "what a server and those who watch take, each beside its limit", server},
