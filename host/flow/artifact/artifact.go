@@ -44,7 +44,10 @@ type Folder struct {
 	w     *files.Workspace
 	owner string            // tells temporary files of this flow from those of others
 	order map[string]string // stamps of folders that were synced, by path
+	named map[string]string // stamps of folders that were synced with a folder in them, by its path
+	own   map[string]string // what was put in its place durably, by path: stamp and hash
 	hit   func(fault.Point)
+	buf   []byte // for what is read
 
 	exchange func(dir *os.Root, a, b string) error // gives two files each other's names
 }
@@ -56,7 +59,9 @@ func Open(folder string, denied []string, owner string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{w: w, owner: owner, order: map[string]string{}, hit: fault.Hit, exchange: exchange}, nil
+	return &Folder{
+		w: w, owner: owner, order: map[string]string{}, named: map[string]string{}, own: map[string]string{}, hit: fault.Hit, exchange: exchange,
+	}, nil
 }
 
 // Close lets go of the workspace.

@@ -39,8 +39,9 @@ func TestMain(m *testing.M) {
 
 // job is what a child does.
 type job struct {
-	Do    string // take, restore, or answer
+	Do    string // take, restore, answer, or several of them
 	Path  string
+	Next  string // path of another artifact
 	Want  journal.Artifact
 	State string
 }
@@ -72,6 +73,28 @@ func actOnce(dir, state, text string) error {
 		_, err = f.Take(ctx, flow.Output{Path: j.Path}, copies)
 	case "answer":
 		err = f.Answer(ctx, j.Path, []byte("answer"), []string{digest([]byte("before"))})
+	case "take both":
+		for _, path := range []string{j.Path, j.Next} {
+			if _, err = f.Take(ctx, flow.Output{Path: path}, copies); err != nil {
+				return err
+			}
+		}
+	case "answer and take both":
+		for _, path := range []string{j.Path, j.Next} {
+			if err = f.Answer(ctx, path, []byte("answer"), nil); err == nil {
+				_, err = f.Take(ctx, flow.Output{Path: path}, copies)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	case "answer, and somebody writes":
+		if err = f.Answer(ctx, j.Path, []byte("answer"), nil); err != nil {
+			return err
+		}
+		if err = os.WriteFile(filepath.Join(dir, j.Path), []byte("edited"), 0o644); err == nil {
+			_, err = f.Take(ctx, flow.Output{Path: j.Path}, copies)
+		}
 	case "check":
 		_, err = f.Check(ctx, j.Want, nil, copies)
 	case "restore":
@@ -202,8 +225,17 @@ func (b *bench) traced(j job) []string {
 	text, err := os.ReadFile(trace)
 	b.must(err)
 	var did []string
+	begun := map[string]string{} // calls of which the result is on a later line, by thread
 	line := regexp.MustCompile(`^\d+ +(\w+)\((.*)`)
 	for l := range strings.Lines(string(text)) {
+		thread, _, _ := strings.Cut(l, " ")
+		if first, ok := strings.CutSuffix(l, " <unfinished ...>\n"); ok {
+			begun[thread] = first
+			continue
+		}
+		if _, rest, ok := strings.Cut(l, " resumed>"); ok {
+			l = begun[thread] + rest
+		}
 		m := line.FindStringSubmatch(l)
 		if m == nil || !strings.Contains(m[2], b.dir) || strings.Contains(m[2], "ENOENT") {
 			continue
@@ -234,6 +266,19 @@ func TestOrderOfSyncs(t *testing.T) {
 			b.write("docs/flow/plan.md", recorded)
 			return job{Do: "take", Path: "docs/flow/plan.md"}
 		}, []string{"sync docs/flow/plan.md", "sync docs/flow", "sync docs", "sync ."}},
+		"another file beside it is taken": {func(b *bench) job {
+			b.write("docs/flow/a.md", "a")
+			b.write("docs/flow/b.md", "b")
+			b.must(os.Chtimes(b.path("docs/flow"), fault.Now().Add(-time.Hour), fault.Now().Add(-time.Hour)))
+			return job{Do: "take both", Path: "docs/flow/a.md", Next: "docs/flow/b.md"}
+		}, []string{"sync docs/flow/a.md", "sync docs/flow", "sync docs", "sync .", "sync docs/flow/b.md"}},
+		"answers are written and taken": {func(b *bench) job {
+			return job{Do: "answer and take both", Path: "docs/a.md", Next: "docs/b.md"}
+		}, []string{"mkdirat", "sync .", "sync temp", "linkat", "unlinkat", "sync docs", "sync .", "sync temp", "linkat", "unlinkat", "sync docs"}},
+		"an answer that somebody writes to is made durable as it is": {func(b *bench) job {
+			b.must(os.Mkdir(b.path("docs"), 0o755))
+			return job{Do: "answer, and somebody writes", Path: "docs/a.md"}
+		}, []string{"sync temp", "linkat", "unlinkat", "sync docs", "sync .", "sync docs/a.md", "sync docs"}},
 		"a folder is taken": {func(b *bench) job {
 			b.write("dist/a", "1")
 			b.write("dist/sub/b", "2")

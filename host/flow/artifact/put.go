@@ -77,7 +77,11 @@ func (f *Folder) answer(ctx context.Context, name string, content []byte, mine [
 	}
 	switch {
 	case r.sha == digest(content):
-		return f.syncFolders(t)
+		if err := f.syncFolders(t); err != nil {
+			return err
+		}
+		f.own[t.Rel] = placed(r.info, r.sha)
+		return nil
 	case !slices.Contains(mine, r.sha):
 		return &ForeignError{name, r.artifact(name)}
 	}
@@ -115,11 +119,21 @@ func (f *Folder) put(ctx context.Context, name string, content []byte, mode fs.F
 	default:
 		err = f.replace(t, temp)
 	}
+	if err == nil {
+		err = f.syncFolders(t)
+	}
 	if err != nil {
 		return err
 	}
-	return f.syncFolders(t)
+	if info, err := t.Dir.Lstat(t.Name); err == nil {
+		f.own[t.Rel] = placed(info, digest(content))
+	}
+	return nil // without it the file is made durable once more when it is taken
 }
+
+// placed tells a file that was put in its place, as it was then, from what anybody wrote there
+// since: its bytes and its name are durable.
+func placed(info fs.FileInfo, sha string) string { return stamp(info) + " " + sha }
 
 // dropTemp removes what will not come into its place.
 func dropTemp(t *files.Target, temp string, err error) error {

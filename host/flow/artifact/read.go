@@ -68,7 +68,10 @@ func (f *Folder) readOnce(ctx context.Context, t *files.Target, keep int64, sync
 			return r, fmt.Errorf("make %s durable: %w", t.Rel, err)
 		}
 	}
-	hash, buf := sha256.New(), make([]byte, min(128<<10, before.Size()+1))
+	if f.buf == nil {
+		f.buf = make([]byte, 128<<10)
+	}
+	hash, buf := sha256.New(), f.buf
 	if before.Size() <= keep {
 		r.content = make([]byte, 0, before.Size())
 	}
@@ -123,16 +126,19 @@ func syncFile(t *files.Target, file *os.File) error {
 const settled = time.Second
 
 // syncFolders makes the names on the way to a target durable. A folder in which nothing was named
-// since it was synced last is passed over.
+// since it was synced last is passed over, and so is one that was synced with the same folder in
+// it: another target further down costs no fsync of the folders above.
 func (f *Folder) syncFolders(t *files.Target) error {
 	all := f.w.Folders(t)
-	rel := path.Dir(t.Rel)
+	rel, below, inode := path.Dir(t.Rel), "", uint64(0) // below is the folder on the way that lies in rel
 	for i := len(all) - 1; i >= 0; i-- {
 		info, err := all[i].Stat(".")
 		if err != nil {
 			return fmt.Errorf("make the folder of %s durable: %w", t.Rel, err)
 		}
-		if now := stamp(info); f.order[rel] != now {
+		now := stamp(info)
+		named := fmt.Sprintf("%s %d", now, inode)
+		if f.order[rel] != now && (below == "" || f.named[below] != named) {
 			if err := files.SyncFolder(all[i]); err != nil {
 				return fmt.Errorf("make the folder of %s durable: %w", t.Rel, err)
 			}
@@ -140,8 +146,9 @@ func (f *Folder) syncFolders(t *files.Target) error {
 			if age := fault.Now().Sub(info.ModTime()); age > settled {
 				f.order[rel] = now
 			}
+			f.named[below] = named
 		}
-		rel = path.Dir(rel)
+		rel, below, inode = path.Dir(rel), rel, files.IDOf(info).Inode
 	}
 	return nil
 }

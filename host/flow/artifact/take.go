@@ -57,7 +57,13 @@ func (f *Folder) take(ctx context.Context, o flow.Output, copies *Copies, sync b
 	case o.Dir():
 		return f.takeTree(ctx, t, o, sync)
 	}
-	r, err := f.read(ctx, t, CopyLimit, sync)
+	own := f.own[t.Rel]
+	durable := strings.HasPrefix(own, stamp(t.Info)+" ")
+	r, err := f.read(ctx, t, CopyLimit, sync && !durable)
+	if err == nil && durable && own != placed(r.info, r.sha) {
+		durable = false
+		r, err = f.read(ctx, t, CopyLimit, sync)
+	}
 	if err != nil {
 		return taken, err
 	}
@@ -65,10 +71,13 @@ func (f *Folder) take(ctx context.Context, o flow.Output, copies *Copies, sync b
 	if taken.Invalid = Invalid(o, r.size, r.content); taken.Invalid != "" {
 		return taken, nil
 	}
+	if sync && !durable {
+		err = f.syncFolders(t)
+	}
+	if err != nil {
+		return taken, err
+	}
 	if sync {
-		if err := f.syncFolders(t); err != nil {
-			return taken, err
-		}
 		f.hit(fault.ArtifactSynced)
 	}
 	if copies == nil || o.NoCopy {
