@@ -126,7 +126,7 @@ func (b *bench) phaseCommits(ctx context.Context) (rows []row, err error) {
 	}
 	each := (took[1] - took[0]) / (manyPhases - fewPhases)
 	return []row{cost(fmt.Sprintf("commits of the flow, beside the %s of the phase's run", number(run)), each-run, "a phase", 1,
-		"by design")}, nil
+		"by design: the end of one and the start of the next are one commit")}, nil
 }
 
 // phaseKept is what a phase leaves on the disk beyond what its run does.
