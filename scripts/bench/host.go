@@ -9,13 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"modernc.org/sqlite"
+	_ "modernc.org/sqlite"
 
 	"agent/db"
 	"agent/host"
@@ -24,6 +23,7 @@ import (
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
+	"agent/scripts/bench/bare"
 	"agent/tools"
 	"agent/tools/process"
 )
@@ -143,13 +143,10 @@ func (p *inProcess) carryOut(ctx context.Context, h *host.Host) error {
 	return err
 }
 
-// turnBytes are what the two commits of a turn add to the journal: bodies and digests.
-type turnBytes struct{ answer, results int }
-
 // bytesOf reads them from the journal, of the second turn of a run that asked for so many calls a
 // turn.
-func (p *inProcess) bytesOf(ctx context.Context, calls int) (turnBytes, error) {
-	var out turnBytes
+func (p *inProcess) bytesOf(ctx context.Context, calls int) (bare.Turn, error) {
+	var out bare.Turn
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(p.home, "agent.db")+"?mode=ro")
 	if err != nil {
 		return out, err
@@ -167,9 +164,9 @@ func (p *inProcess) bytesOf(ctx context.Context, calls int) (turnBytes, error) {
 		}
 		switch { // request, answer, a start for each call, a result for each, the end of the turn
 		case n > 0 && n <= 1+calls:
-			out.answer += size
+			out.Answer += size
 		default:
-			out.results += size
+			out.Results += size
 		}
 	}
 	if n != 3+2*calls {
@@ -178,81 +175,11 @@ func (p *inProcess) bytesOf(ctx context.Context, calls int) (turnBytes, error) {
 	return out, errors.Join(err, rows.Err(), rows.Close(), pool.Close())
 }
 
-// bare is the limit of what SQLite makes durable: rows through the same driver with the same
-// settings, and nothing else.
-type bare struct {
-	pool   *sql.DB
-	conn   *sql.Conn
-	insert *sql.Stmt
-}
-
-func (b *bench) openBare(ctx context.Context) (_ *bare, err error) {
+// openBare makes a database that is a limit; its Close ends it.
+func (b *bench) openBare(ctx context.Context) (*bare.DB, error) {
 	dir, err := b.folder("bare")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := sqlite.OFDLocking(true); err != nil && !sqlite.OFDLockingEnabled() {
-		return nil, fmt.Errorf("lock the database by open file description: %v", err) // as the store does
-	}
-	l := &bare{}
-	if l.pool, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "bare.db")+"?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate"); err != nil {
-		return nil, err
-	}
-	if l.conn, err = l.pool.Conn(ctx); err != nil {
-		return nil, errors.Join(err, l.pool.Close())
-	}
-	if _, err = l.conn.ExecContext(ctx, "CREATE TABLE t (id INTEGER PRIMARY KEY, body BLOB)"); err == nil {
-		l.insert, err = l.conn.PrepareContext(ctx, "INSERT INTO t (body) VALUES (?)")
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.conn.Close(), l.pool.Close())
-	}
-	return l, nil
-}
-
-func (l *bare) close() error { return errors.Join(l.insert.Close(), l.conn.Close(), l.pool.Close()) }
-
-// commit makes one row durable. Its context cannot be cancelled: the driver may report an error for
-// what it has committed.
-func (l *bare) commit(row []byte) error {
-	ctx := context.Background()
-	if _, err := l.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	if _, err := l.insert.ExecContext(ctx, row); err != nil {
-		return err
-	}
-	_, err := l.conn.ExecContext(ctx, "COMMIT")
-	return err
-}
-
-// turn is the two commits of a turn.
-func (l *bare) turn(size turnBytes) error {
-	if err := l.commit(make([]byte, size.answer)); err != nil {
-		return err
-	}
-	return l.commit(make([]byte, size.results))
-}
-
-// synced is the limit of the disk: the same bytes appended to a file, with an fsync where the other
-// has a commit.
-type synced struct{ file *os.File }
-
-func (b *bench) openSynced() (*synced, error) {
-	f, err := os.CreateTemp(b.dir, "synced-")
-	return &synced{f}, err
-}
-
-func (l *synced) close() error { return l.file.Close() }
-
-func (l *synced) turn(size turnBytes) error {
-	for _, n := range []int{size.answer, size.results} {
-		if _, err := l.file.Write(make([]byte, n)); err != nil {
-			return err
-		}
-		if err := l.file.Sync(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return bare.Open(ctx, dir)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"agent/db"
+	"agent/scripts/bench/bare"
 )
 
 // journalSize is what a turn with a result of 1 KiB leaves on the disk, what it has written on the
@@ -38,12 +39,12 @@ func journalSize(ctx context.Context, b *bench) ([]row, error) {
 		each := func(n, less int64) float64 { return float64(n-less) / float64(turns) / 1e3 }
 		left = append(left, cost("left on the disk by a turn, "+what, each(d.left, empty.left), "KB",
 			each(d.facts, empty.facts), "of facts as JSON"))
-		bare, err := b.bareWrites(ctx, d.size, turns)
+		least, err := b.bareWrites(ctx, d.size, turns)
 		if err != nil {
 			return left, fmt.Errorf("%s: %w", what, err)
 		}
 		written = append(written, above(cost("written to the disk by a turn, "+what, each(d.written, empty.written), "KB",
-			float64(bare)/float64(turns)/1e3, "for two bare SQLite commits of the same bytes"), whyWritten))
+			float64(least)/float64(turns)/1e3, "for two bare SQLite commits of the same bytes"), whyWritten))
 	}
 	for _, turns := range sizes {
 		last, first, err := b.lastAndFirst(ctx, turns)
@@ -72,7 +73,7 @@ type traces struct {
 	left    int64 // in the state folder, the database closed
 	written int64 // given to the disk by this process
 	facts   int64 // the bodies of the journal as JSON
-	size    turnBytes
+	size    bare.Turn
 }
 
 // leaves drives a run of so many turns in a state folder of its own.
@@ -128,16 +129,16 @@ func factBytes(ctx context.Context, home string) (sum int64, err error) {
 }
 
 // bareWrites is what two bare commits a turn give the disk to write.
-func (b *bench) bareWrites(ctx context.Context, size turnBytes, turns int) (int64, error) {
+func (b *bench) bareWrites(ctx context.Context, size bare.Turn, turns int) (int64, error) {
 	l, err := b.openBare(ctx)
 	if err != nil {
 		return 0, err
 	}
 	before, err := writtenBytes()
 	for range turns {
-		err = errors.Join(err, l.turn(size))
+		err = errors.Join(err, l.Turn(size))
 	}
-	err = errors.Join(err, l.close())
+	err = errors.Join(err, l.Close())
 	after, lastErr := writtenBytes()
 	return after - before, errors.Join(err, lastErr)
 }

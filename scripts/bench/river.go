@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"agent/scripts/bench/bare"
 )
 
 // River's version is the newest whose SQLite driver the module proxy has.
@@ -34,7 +36,7 @@ func river(ctx context.Context, b *bench) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, limit.close()) }()
+	defer func() { err = errors.Join(err, limit.Close()) }()
 	if err := host.chain(ctx, warmedUp); err != nil { // until the log has its size
 		return nil, err
 	}
@@ -92,8 +94,8 @@ func elsewhere() []row {
 // chains are the same steps, carried out by either.
 type chains struct {
 	host  *inProcess
-	limit *bare
-	size  turnBytes
+	limit *bare.DB
+	size  bare.Turn
 }
 
 // paired are the times of a step, in the same rounds.
@@ -125,7 +127,7 @@ func (c chains) rounds(ctx context.Context, b *bench, exe string, n, steps int, 
 		if err != nil {
 			return out, err
 		}
-		theirs, err := e.chain(order{Steps: steps, Request: c.size.answer, Result: c.size.results})
+		theirs, err := e.chain(order{Steps: steps, Request: c.size.Answer, Result: c.size.Results})
 		if err != nil {
 			return out, err
 		}
@@ -141,7 +143,7 @@ func (c chains) rounds(ctx context.Context, b *bench, exe string, n, steps int, 
 // commits are rows of 1 KiB, each durable before the next.
 func (c chains) commits(n int) error {
 	for range n {
-		if err := c.limit.commit([]byte(kib())); err != nil {
+		if err := c.limit.Commit([]byte(kib())); err != nil {
 			return err
 		}
 	}

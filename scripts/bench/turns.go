@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"agent/scripts/bench/bare"
 )
 
 const (
@@ -57,9 +59,9 @@ func turns(ctx context.Context, b *bench) ([]row, error) {
 type turnBench struct {
 	*inProcess
 	kind   turnKind
-	bare   *bare
-	synced *synced
-	size   turnBytes
+	bare   *bare.DB
+	synced *bare.Log
+	size   bare.Turn
 }
 
 func (b *bench) turnsOf(ctx context.Context, k turnKind) (_ []row, err error) {
@@ -71,11 +73,11 @@ func (b *bench) turnsOf(ctx context.Context, k turnKind) (_ []row, err error) {
 	if t.bare, err = b.openBare(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, t.bare.close()) }()
-	if t.synced, err = b.openSynced(); err != nil {
+	defer func() { err = errors.Join(err, t.bare.Close()) }()
+	if t.synced, err = bare.OpenLog(b.dir); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, t.synced.close()) }()
+	defer func() { err = errors.Join(err, t.synced.Close()) }()
 	if err := t.warm(ctx); err != nil {
 		return nil, err
 	}
@@ -100,7 +102,7 @@ func (t *turnBench) warm(ctx context.Context) error {
 		return err
 	}
 	for range 2 * warmedUp {
-		if err := t.bare.turn(t.size); err != nil {
+		if err := t.bare.Turn(t.size); err != nil {
 			return err
 		}
 	}
@@ -114,10 +116,10 @@ type took struct{ ours, bare, synced, shared, worked, bareWorked []time.Duration
 func (t *turnBench) limits(d *took) error {
 	times, err := takeTurns(1, func() error {
 		before := worked()
-		err := t.bare.turn(t.size)
+		err := t.bare.Turn(t.size)
 		d.bareWorked = append(d.bareWorked, worked()-before)
 		return err
-	}, func() error { return t.synced.turn(t.size) })
+	}, func() error { return t.synced.Turn(t.size) })
 	d.bare, d.synced = append(d.bare, times[0]...), append(d.synced, times[1]...)
 	return err
 }
@@ -135,7 +137,7 @@ func worked() time.Duration {
 func (t *turnBench) rows(who string, d took) []row {
 	a := func(d []time.Duration) float64 { return 1 / median(d, time.Second) }
 	figure := who + ", " + t.kind.what
-	bytes := fmt.Sprintf("%d and %d bytes", t.size.answer, t.size.results)
+	bytes := fmt.Sprintf("%d and %d bytes", t.size.Answer, t.size.Results)
 	return []row{
 		above(rate(figure, a(d.ours), "turns/s", a(d.bare), "with two bare SQLite commits a turn, "+bytes), "of the host's own time "+t.kind.goes),
 		above(rate(figure, a(d.ours), "turns/s", a(d.synced), "with write and fsync twice a turn, "+bytes), "as above."),
@@ -192,7 +194,7 @@ func (t *turnBench) together(ctx context.Context, rounds int) ([]row, error) {
 		}
 		commits += n
 		d.ours = append(d.ours, took/(atOnce*(manyOwn-1)))
-		each, err := (&shared{bare: t.bare}).race(t.size)
+		each, err := (&bare.Shared{DB: t.bare}).Race(atOnce, manyOwn, t.size)
 		if err != nil {
 			return nil, err
 		}

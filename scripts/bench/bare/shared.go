@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package bare
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// shared is bare with a group commit, as the store has one: while the commit of one writer is made
+// Shared is a database with a group commit, as the store has one: while the commit of one writer is made
 // durable the rows of the others gather, and the next commit has them all.
-type shared struct {
-	*bare
+type Shared struct {
+	*DB
 	mu      sync.Mutex
 	waiting []*gathered
 	led     bool
@@ -25,8 +25,8 @@ type gathered struct {
 	err  error
 }
 
-// commit makes a row durable, with those that wait.
-func (s *shared) commit(row []byte) error {
+// Commit makes a row durable, with those that wait.
+func (s *Shared) Commit(row []byte) error {
 	g := &gathered{row: row, turn: make(chan bool, 1)}
 	s.mu.Lock()
 	s.waiting = append(s.waiting, g)
@@ -39,7 +39,7 @@ func (s *shared) commit(row []byte) error {
 	return g.err
 }
 
-func (s *shared) lead() {
+func (s *Shared) lead() {
 	s.mu.Lock()
 	batch := s.waiting
 	s.waiting = nil
@@ -58,7 +58,7 @@ func (s *shared) lead() {
 	}
 }
 
-func (s *shared) write(batch []*gathered) error {
+func (s *Shared) write(batch []*gathered) error {
 	ctx := context.Background() // as in bare
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -72,19 +72,19 @@ func (s *shared) write(batch []*gathered) error {
 	return err
 }
 
-// race has as many writers as there are runs at once commit as many turns, and gives the time of
+// Race has so many writers commit so many turns each, and gives the time of
 // one turn.
-func (s *shared) race(size turnBytes) (time.Duration, error) {
+func (s *Shared) Race(writers, turns int, size Turn) (time.Duration, error) {
 	var all sync.WaitGroup
-	failed := make([]error, atOnce)
+	failed := make([]error, writers)
 	began := time.Now()
-	for i := range atOnce {
+	for i := range writers {
 		all.Go(func() {
-			for range manyOwn {
-				failed[i] = errors.Join(failed[i], s.commit(make([]byte, size.answer)), s.commit(make([]byte, size.results)))
+			for range turns {
+				failed[i] = errors.Join(failed[i], s.Commit(make([]byte, size.Answer)), s.Commit(make([]byte, size.Results)))
 			}
 		})
 	}
 	all.Wait()
-	return time.Since(began) / (atOnce * manyOwn), errors.Join(failed...)
+	return time.Since(began) / time.Duration(writers*turns), errors.Join(failed...)
 }
