@@ -51,7 +51,8 @@ func (f *carrying) ended(ctx context.Context, h drive.Hands, run string) (end jo
 		if err != nil {
 			return end, err
 		}
-		if l.State == journal.ArtifactIntact || l.State == journal.ArtifactEdited {
+		switch l.State {
+		case journal.ArtifactIntact, journal.ArtifactEdited, journal.ArtifactMissing:
 			end.In = append(end.In, l.Artifact)
 		}
 	}
@@ -162,7 +163,7 @@ func answer(ctx context.Context, folder *artifact.Folder, o flow.Output, s *reco
 // made says whether what lies at an output is the phase's: written since it began for the first
 // time, or by a call of it, or what it made at an earlier attempt.
 func made(t artifact.Taken, x *flow.Instance) bool {
-	if t.Call != "" || strings.HasSuffix(t.Path, "/") {
+	if t.Call != "" {
 		return true
 	}
 	before := journal.Artifact{}

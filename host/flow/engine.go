@@ -74,6 +74,9 @@ func (f *carrying) Step(ctx context.Context, h drive.Hands) error {
 	case flow.Done, flow.Claim:
 		return h.Leave(ctx)
 	case flow.Record:
+		if there, err := f.reuseGated(ctx, h, a); there || err != nil {
+			return err
+		}
 		f.record(h, a.Facts...)
 		return nil
 	default:

@@ -63,15 +63,24 @@ func (f *carrying) check(ctx context.Context, h drive.Hands, a flow.Check) error
 
 // lookAtAll is a look at artifacts, with what becomes of each.
 func (f *carrying) lookAtAll(ctx context.Context, p *drive.Process, all []journal.Artifact) (journal.ArtifactsChecked, error) {
+	looks, err := f.lookAt(ctx, p, all)
+	if err != nil {
+		return journal.ArtifactsChecked{}, err
+	}
+	return f.s.Cascade(looks, ""), nil
+}
+
+// lookAt compares artifacts, each with the version that is given.
+func (f *carrying) lookAt(ctx context.Context, p *drive.Process, all []journal.Artifact) ([]flow.Look, error) {
 	var looks []flow.Look
 	for _, want := range all {
 		l, err := f.look(ctx, p, want)
 		if err != nil {
-			return journal.ArtifactsChecked{}, err
+			return nil, err
 		}
 		looks = append(looks, l)
 	}
-	return f.s.Cascade(looks, ""), nil
+	return looks, nil
 }
 
 // unlessEnded is an error, where it is not that the context has ended: the next step leaves then.
@@ -153,7 +162,11 @@ func (f *carrying) list(ctx context.Context, h drive.Hands, a flow.List) error {
 	for i := range items {
 		list[i] = items[i].PhaseItem
 	}
-	f.record(h, f.s.Listed(a, l, list, wrong))
+	fact := f.s.Listed(a, l, list, wrong)
+	if left, ok := fact.(journal.RunInterrupted); ok {
+		return f.unreadable(ctx, h, errors.New(left.Detail))
+	}
+	f.record(h, fact)
 	return nil
 }
 
@@ -179,8 +192,12 @@ type item struct {
 // readItems reads a list: a JSON array of texts, or of objects with a name.
 func readItems(content []byte) ([]item, error) {
 	var raw []json.RawMessage
-	if err := json.Unmarshal(content, &raw); err != nil {
-		return nil, fmt.Errorf("it is no JSON array: %v", err)
+	bad := &json.SyntaxError{}
+	switch err := json.Unmarshal(content, &raw); {
+	case errors.As(err, &bad):
+		return nil, fmt.Errorf("it is no JSON (byte %d: %v)", bad.Offset, err)
+	case err != nil, raw == nil: // null is no array either
+		return nil, errors.New("it is JSON, but no array")
 	}
 	var out []item
 	for i, r := range raw {

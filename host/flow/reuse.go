@@ -103,6 +103,34 @@ func (f *carrying) earlier(ctx context.Context, p *drive.Process) (*flow.State, 
 	return f.last, nil
 }
 
+// reuseGated records what the flow before made of phases about whose beginning a person would be
+// asked: there is nothing to begin.
+func (f *carrying) reuseGated(ctx context.Context, h drive.Hands, a flow.Record) (bool, error) {
+	ask, ok := a.Facts[0].(journal.RequestOpened)
+	if !ok || ask.Request.Phase == nil || f.s.Run.Created.Previous == "" {
+		return false, nil
+	}
+	if err := f.open(h.Process()); err != nil {
+		return false, err
+	}
+	there := false
+	for _, part := range f.s.Gated(ask.Request.Phase) {
+		looks, err := f.lookAt(ctx, h.Process(), part.In)
+		if err != nil {
+			return true, unlessEnded(ctx, err)
+		}
+		end, ok, err := f.reuse(ctx, h.Process(), part, looks)
+		if err != nil {
+			return true, unlessEnded(ctx, err)
+		}
+		if ok {
+			f.record(h, end)
+			there = true
+		}
+	}
+	return there, nil
+}
+
 // reuse is what the flow before made of a part that may begin, where that still holds.
 func (f *carrying) reuse(ctx context.Context, p *drive.Process, part flow.Part, looks []flow.Look) (journal.FlowPhaseEnded, bool, error) {
 	before, err := f.earlier(ctx, p)

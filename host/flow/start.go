@@ -16,13 +16,9 @@ import (
 // start looks at the inputs of parts that may begin, and records that they do.
 func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error {
 	for _, p := range a.Parts {
-		var looks []flow.Look
-		for _, in := range p.In {
-			l, err := f.look(ctx, h.Process(), in)
-			if err != nil {
-				return unlessEnded(ctx, err)
-			}
-			looks = append(looks, l)
+		looks, err := f.lookAt(ctx, h.Process(), p.In)
+		if err != nil {
+			return unlessEnded(ctx, err)
 		}
 		if end, ok, err := f.reuse(ctx, h.Process(), p, looks); err != nil {
 			return unlessEnded(ctx, err)
@@ -35,6 +31,9 @@ func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error
 			return f.unreadable(ctx, h, err)
 		}
 		fact := f.s.Begin(p, looks, before, drive.NewID("r"))
+		if left, ok := fact.(journal.RunInterrupted); ok {
+			return f.unreadable(ctx, h, errors.New(left.Detail))
+		}
 		f.record(h, fact)
 		if fact.Kind() != journal.KindPhaseStarted {
 			return nil // what follows from that is another state

@@ -76,6 +76,11 @@ func (t *Printer) phaseEnds(b journal.FlowPhaseEnded) {
 	for _, a := range b.Out {
 		parts = append(parts, fmt.Sprintf("%s %s", a.Path, view.Bytes(a.Size)))
 	}
+	for _, a := range b.In {
+		if a.SHA == "" {
+			parts = append(parts, a.Path+" is not there any more")
+		}
+	}
 	if b.Reason != "" {
 		parts = append(parts, b.Reason)
 	}

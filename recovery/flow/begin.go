@@ -93,7 +93,9 @@ func (s *State) Begin(p Part, looks []Look, before []journal.Artifact, run strin
 		case want.SHA != "" && l.State != journal.ArtifactIntact:
 			wrong = append(wrong, l)
 		case want.SHA == "" && l.State == journal.ArtifactUnreadable:
-			return s.cannotBegin(p, want.Path, "cannot be read: "+l.Detail)
+			return unreadable(l.Path, l.Detail)
+		case want.SHA == "" && l.Invalid != "":
+			return s.cannotBegin(p, want.Path, "cannot be used: "+l.Invalid)
 		case want.SHA == "" && l.SHA == "":
 			return s.cannotBegin(p, want.Path, "is not there")
 		case want.SHA == "":
@@ -108,6 +110,14 @@ func (s *State) Begin(p Part, looks []Look, before []journal.Artifact, run strin
 	return journal.FlowPhaseStarted{
 		Phase: x.Phase.Name, Item: x.Item, Attempt: p.Attempt, Part: p.Part, Run: run, Why: p.Why, Reason: p.Reason, Text: p.Text,
 		Continues: p.Continues, Mode: p.Mode, In: in, Before: before, Missing: p.Missing, Limits: p.Limits,
+	}
+}
+
+// unreadable leaves the flow where an artifact cannot be read: that is none which is not there.
+func unreadable(name, why string) journal.RunInterrupted {
+	return journal.RunInterrupted{
+		Cause:  journal.CauseArtifact,
+		Detail: fmt.Sprintf("%s cannot be read: %s; make it readable, then resume", name, why),
 	}
 }
 
@@ -126,8 +136,11 @@ func (s *State) cannotBegin(p Part, name, what string) journal.Body {
 // Listed is what follows from reading the list of an each phase: its items, or why it cannot be
 // used. An artifact that is not as recorded is recorded as the look says.
 func (s *State) Listed(l List, look Look, items []journal.PhaseItem, wrong error) journal.Body {
-	if l.Artifact.SHA != "" && look.State != journal.ArtifactIntact {
+	switch {
+	case l.Artifact.SHA != "" && look.State != journal.ArtifactIntact:
 		return s.Cascade([]Look{look}, l.Phase.Name)
+	case look.State == journal.ArtifactUnreadable:
+		return unreadable(look.Path, look.Detail)
 	}
 	end := journal.FlowPhaseEnded{Phase: l.Phase.Name, Attempt: 1, Part: journal.PartList, Outcome: journal.PhaseDone, In: []journal.Artifact{look.Artifact}, Items: items, Quiet: true}
 	seen := map[string]bool{}
@@ -142,7 +155,7 @@ func (s *State) Listed(l List, look Look, items []journal.PhaseItem, wrong error
 	case wrong != nil:
 		reason = wrong.Error()
 	case look.SHA == "":
-		reason = "it is not there"
+		reason = cmp.Or(look.Invalid, "it is not there")
 	case len(items) > MaxBranches:
 		reason = fmt.Sprintf("it has %d items, and %d are the most", len(items), MaxBranches)
 	}

@@ -239,10 +239,13 @@ func (s *State) changedMeanwhile(x *Instance, start journal.FlowPhaseStarted, b 
 	}
 	for _, in := range b.In {
 		layer, v := s.top(in.Path)
+		mine := start.Mode != journal.ModePlan
+		if in.SHA == "" && v != nil && mine && b.Digest != "" {
+			s.path(in.Path).removed = true
+		}
 		if own[in.Path] || v == nil || in.SHA == "" || in.SHA == v.SHA {
 			continue
 		}
-		mine := start.Mode != journal.ModePlan
 		others := slices.ContainsFunc(s.open(), func(y *Instance) bool { return y.Open.Mode != journal.ModePlan })
 		s.set(layer, version{Artifact: in, maker: v.maker, byHand: !mine && !others})
 		if a := x.last(); mine && a != nil && s.forReader(x.Phase.Name, in.Path) != nil {
@@ -345,7 +348,7 @@ func (s *State) restored(b journal.ArtifactRestored) error {
 		s.set(layer, version{Artifact: old, maker: v.maker, back: true})
 		return nil
 	}
-	v.back = true
+	v.back, s.path(b.Path).removed = true, false
 	if s.path(b.Path).restore = ""; !asked {
 		v.restored++
 	}

@@ -3,7 +3,6 @@ package flow
 import (
 	"agent/recovery"
 	"agent/recovery/journal"
-	"fmt"
 	"slices"
 )
 
@@ -92,10 +91,7 @@ func (a *assessment) interrupt() Action {
 		return Await{Runs: a.running}
 	}
 	c := a.s.found[a.unreadable]
-	return Record{[]journal.Body{journal.RunInterrupted{
-		Cause:  journal.CauseArtifact,
-		Detail: fmt.Sprintf("%s cannot be read: %s; make it readable, then resume", c.Path, c.Reason),
-	}}}
+	return Record{[]journal.Body{unreadable(c.Path, c.Reason)}}
 }
 
 // stop ends the flow early: all children first.

@@ -94,7 +94,11 @@ func (s asker) mayStart(p *phase) bool {
 		return false
 	}
 	for _, in := range s.inputsOf(p) {
-		if sha, ok := p.started[in.Path]; ok && sha != in.SHA {
+		sha, ok := p.started[in.Path]
+		if v := s.forReader(p.def.Name, in.Path); !ok && (v == nil || v.maker == nil) {
+			continue // a source that was first looked at after the answer
+		}
+		if sha != in.SHA {
 			return false
 		}
 	}

@@ -5,6 +5,26 @@ import (
 	"reflect"
 )
 
+// Gated lists what begins with a yes to a question of an author. What an earlier flow made needs no
+// such question.
+func (s *State) Gated(q *journal.PhaseQuestion) []Part {
+	var out []Part
+	for _, x := range s.Instances(q.Phase) {
+		if x.Status != StatusNew || q.About != journal.AboutStart {
+			continue
+		}
+		part := Part{Instance: x, Part: journal.PartWork, Attempt: 1, Why: journal.WhyFirst}
+		var paths []string
+		paths, part.Missing = s.inputs(x)
+		for _, name := range paths {
+			version, _ := s.Counts(name)
+			part.In = append(part.In, version)
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
 // Reuse is what an earlier flow of the thread made of an instance that is about to begin: that it
 // counts, where it is done and its phase, the task, the model and the inputs that it was made from
 // are the same. Whether its outputs are as they were recorded is for the host to see.

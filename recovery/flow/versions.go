@@ -13,6 +13,7 @@ type path struct {
 	layers  map[string]*version
 	history map[string]journal.Artifact // every version that was seen, by its SHA-256
 	restore string                      // SHA-256 of the version that a person wants back
+	removed bool                        // by a phase that was made from it: it is missed only where another one needs it
 }
 
 // version is what counts of a file in one layer.
@@ -39,7 +40,7 @@ func (s *State) set(layer string, v version) {
 	if v.Copy == "" && p.history[v.SHA].Copy != "" {
 		v.Copy = p.history[v.SHA].Copy
 	}
-	p.layers[layer], p.restore = &v, ""
+	p.layers[layer], p.restore, p.removed = &v, "", false
 	p.history[v.SHA] = v.Artifact
 	delete(s.found, v.Path)
 }
@@ -150,6 +151,7 @@ func (s *State) drop(x *Instance) {
 
 // Subjects lists the artifacts that count and are to be looked at: sources that were read, and what
 // phases made that are done. Outputs of a phase that is at work, or is to be, are its own business.
+// What a phase took away itself is missed only where one needs it that is not done.
 func (s *State) Subjects() []journal.Artifact {
 	busy, done := map[string]bool{}, map[string]bool{}
 	for _, p := range s.Graph.Order() {
@@ -160,24 +162,24 @@ func (s *State) Subjects() []journal.Artifact {
 		}
 	}
 	var out []journal.Artifact
-	add := func(name string) {
-		if _, v := s.top(name); v != nil && !busy[name] && !done[name] {
+	add := func(name string, needed bool) {
+		if _, v := s.top(name); v != nil && !busy[name] && !done[name] && (needed || !s.path(name).removed) {
 			done[name] = true
 			out = append(out, v.Artifact)
 		}
 	}
 	for _, p := range s.Graph.Order() {
 		if p.Each != "" {
-			add(p.Each)
+			add(p.Each, true)
 		}
 		for _, x := range s.phases[p.Name].instances() {
 			paths, _ := s.inputs(x)
 			for _, name := range paths {
-				add(name)
+				add(name, !x.final())
 			}
 			if x.Status == StatusDone {
 				for _, o := range x.Outputs() {
-					add(o.Path)
+					add(o.Path, false)
 				}
 			}
 		}

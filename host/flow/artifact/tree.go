@@ -104,6 +104,7 @@ func (r *tree) entry(ctx context.Context, dir *os.Root, name, top, rel string, d
 			return fmt.Errorf("read symlink %s: %w", path.Join(top, rel), err)
 		}
 		fmt.Fprintf(r.lines, "link %q %q\n", rel, to) // a hash takes everything without an error
+		fmt.Fprintf(r.stamps, "%s\n", stamp(info))
 		return nil
 	case info.IsDir():
 		if r.f.w.Denies(filepath.Join(r.f.w.Real, filepath.FromSlash(path.Join(top, rel))), info) {
