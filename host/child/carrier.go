@@ -1,10 +1,12 @@
 package child
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -90,6 +92,9 @@ func (d *Carrier) drive(ctx context.Context, t Task) (drive.Outcome, error) {
 	defer again.Stop()
 	for {
 		out, err := drive.Claim(ctx, d.Process, t.Run, t.Changes, nil)
+		if errors.Is(err, drive.ErrFolder) {
+			out, err = d.endOnly(ctx, t.Run, err)
+		}
 		if !errors.As(err, new(*owner.HeldError)) {
 			return out, err
 		}
@@ -99,6 +104,22 @@ func (d *Carrier) drive(ctx context.Context, t Task) (drive.Outcome, error) {
 			return out, ctx.Err()
 		}
 	}
+}
+
+// endOnly ends a child whose folder is gone, where that is asked for; else it gives why it cannot
+// go on.
+func (d *Carrier) endOnly(ctx context.Context, run string, gone error) (drive.Outcome, error) {
+	asked, err := d.stopped(ctx, run)
+	if err != nil || !asked {
+		return drive.Outcome{}, cmp.Or(err, gone)
+	}
+	return drive.ClaimToEnd(ctx, d.Process, run)
+}
+
+// stopped says whether a child is asked to end.
+func (d *Carrier) stopped(ctx context.Context, run string) (bool, error) {
+	left, err := d.Process.Store.Inbox(ctx, run)
+	return slices.ContainsFunc(left, func(r db.InboxRow) bool { return r.Kind == drive.InboxCancel }), err
 }
 
 // ended says whether the child has ended, or why it goes no further.
@@ -202,14 +223,8 @@ func (d *Carrier) cancel(ctx context.Context, child, by string) error {
 	if err != nil || !there || row.Status.Terminal() {
 		return err
 	}
-	left, err := d.Process.Store.Inbox(ctx, child)
-	if err != nil {
+	if asked, err := d.stopped(ctx, child); asked || err != nil {
 		return err
-	}
-	for _, r := range left {
-		if r.Kind == drive.InboxCancel {
-			return nil
-		}
 	}
 	if _, err := d.Process.Store.PutInbox(ctx, child, drive.InboxCancel, json.RawMessage("{}"), "run "+by); err != nil {
 		return fmt.Errorf("cancel run %s: %w", child, err)

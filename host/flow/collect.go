@@ -46,6 +46,9 @@ func (f *carrying) ended(ctx context.Context, h drive.Hands, run string) (end jo
 		Outcome: journal.PhaseCancelled, Reason: "it never began", Quiet: true,
 	}
 	for _, was := range o.In {
+		if f.folder == nil {
+			break
+		}
 		counts, _ := f.s.Counts(was.Path)
 		l, err := f.look(ctx, h.Process(), counts)
 		if err != nil {
@@ -71,6 +74,10 @@ func (f *carrying) ended(ctx context.Context, h drive.Hands, run string) (end jo
 	account(&end, s, x)
 	outcome(&end, s)
 	if end.Outcome != journal.PhaseDone || o.Part == journal.PartSkipIf {
+		return end, nil
+	}
+	if f.folder == nil {
+		end.Outcome, end.Reason = journal.PhaseFailed, "what it made was not taken: the folder of the flow cannot be used"
 		return end, nil
 	}
 	return end, f.take(ctx, &end, s, x)

@@ -104,8 +104,8 @@ func (f *carrying) record(h drive.Hands, facts ...journal.Body) {
 }
 
 func (f *carrying) perform(ctx context.Context, h drive.Hands, action flow.Action) error {
-	if err := f.open(h.Process()); err != nil {
-		return err
+	if err := f.open(h.Process()); err != nil && f.s.Run.Stopping == nil {
+		return err // what is only to end needs no folder: nothing is taken any more
 	}
 	switch a := action.(type) {
 	case flow.AskPerson:
