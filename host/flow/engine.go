@@ -74,7 +74,7 @@ func (f *carrying) Step(ctx context.Context, h drive.Hands) error {
 	case flow.Done, flow.Claim:
 		return h.Leave(ctx)
 	case flow.Record:
-		if there, err := f.reuseGated(ctx, h, a); there || err != nil {
+		if there, err := reuseGated(ctx, f, h, a); there || err != nil {
 			return err
 		}
 		f.record(h, a.Facts...)

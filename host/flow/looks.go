@@ -63,7 +63,7 @@ func (f *carrying) check(ctx context.Context, h drive.Hands, a flow.Check) error
 
 // lookAtAll is a look at artifacts, with what becomes of each.
 func (f *carrying) lookAtAll(ctx context.Context, p *drive.Process, all []journal.Artifact) (journal.ArtifactsChecked, error) {
-	looks, err := f.lookAt(ctx, p, all)
+	looks, err := lookAt(ctx, f, p, all)
 	if err != nil {
 		return journal.ArtifactsChecked{}, err
 	}
@@ -71,7 +71,7 @@ func (f *carrying) lookAtAll(ctx context.Context, p *drive.Process, all []journa
 }
 
 // lookAt compares artifacts, each with the version that is given.
-func (f *carrying) lookAt(ctx context.Context, p *drive.Process, all []journal.Artifact) ([]flow.Look, error) {
+func lookAt(ctx context.Context, f *carrying, p *drive.Process, all []journal.Artifact) ([]flow.Look, error) {
 	var looks []flow.Look
 	for _, want := range all {
 		l, err := f.look(ctx, p, want)
@@ -197,7 +197,7 @@ func readItems(content []byte) ([]item, error) {
 	case errors.As(err, &bad):
 		return nil, fmt.Errorf("it is no JSON (byte %d: %v)", bad.Offset, err)
 	case err != nil, raw == nil: // null is no array either
-		return nil, errors.New("it is JSON, but no array")
+		return nil, errors.New("it is no JSON array")
 	}
 	var out []item
 	for i, r := range raw {

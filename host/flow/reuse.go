@@ -105,7 +105,7 @@ func (f *carrying) earlier(ctx context.Context, p *drive.Process) (*flow.State, 
 
 // reuseGated records what the flow before made of phases about whose beginning a person would be
 // asked: there is nothing to begin.
-func (f *carrying) reuseGated(ctx context.Context, h drive.Hands, a flow.Record) (bool, error) {
+func reuseGated(ctx context.Context, f *carrying, h drive.Hands, a flow.Record) (bool, error) {
 	ask, ok := a.Facts[0].(journal.RequestOpened)
 	if !ok || ask.Request.Phase == nil || f.s.Run.Created.Previous == "" {
 		return false, nil
@@ -114,8 +114,8 @@ func (f *carrying) reuseGated(ctx context.Context, h drive.Hands, a flow.Record)
 		return false, err
 	}
 	there := false
-	for _, part := range f.s.Gated(ask.Request.Phase) {
-		looks, err := f.lookAt(ctx, h.Process(), part.In)
+	for _, part := range flow.Gated(f.s, ask.Request.Phase) {
+		looks, err := lookAt(ctx, f, h.Process(), part.In)
 		if err != nil {
 			return true, unlessEnded(ctx, err)
 		}

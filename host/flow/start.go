@@ -16,7 +16,7 @@ import (
 // start looks at the inputs of parts that may begin, and records that they do.
 func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error {
 	for _, p := range a.Parts {
-		looks, err := f.lookAt(ctx, h.Process(), p.In)
+		looks, err := lookAt(ctx, f, h.Process(), p.In)
 		if err != nil {
 			return unlessEnded(ctx, err)
 		}

@@ -7,7 +7,7 @@ import (
 
 // Gated lists what begins with a yes to a question of an author. What an earlier flow made needs no
 // such question.
-func (s *State) Gated(q *journal.PhaseQuestion) []Part {
+func Gated(s *State, q *journal.PhaseQuestion) []Part {
 	var out []Part
 	for _, x := range s.Instances(q.Phase) {
 		if x.Status != StatusNew || q.About != journal.AboutStart {

@@ -8,7 +8,7 @@ import (
 )
 
 // What cannot be read is not missing: the flow is left, and nothing begins (section 6). What cannot
-// be an artifact is said so.
+// be an artifact is named with the reason.
 func TestUnreadableSource(t *testing.T) {
 	v := begin(t, feature())
 	part := Next(v.s, v.w).(Start).Parts[0]
