@@ -52,7 +52,11 @@ func (s *State) verdict(l Look, copied bool, v *version) (journal.ArtifactVerdic
 	maker := s.maker(l.Path)
 	switch {
 	case copied && v.restored == 0:
-		return journal.ArtifactRestore, fmt.Sprintf("%s: put back from its copy (%s)", l.State, short(v.SHA))
+		reason := fmt.Sprintf("%s: put back from its copy (%s)", l.State, short(v.SHA))
+		if maker != nil && maker.Phase.Redo != RedoNever {
+			reason += fmt.Sprintf("; to have it made anew: agent resume %s --redo %s", s.Run.Created.Run, maker.Phase.Name)
+		}
+		return journal.ArtifactRestore, reason
 	case copied:
 		return journal.ArtifactAsk, fmt.Sprintf("%s once more, after it was put back", l.State)
 	case maker != nil:
