@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Shared is a database with a group commit, as the store has one: while the commit of one writer is made
-// durable the rows of the others gather, and the next commit has them all.
+// Shared is a database with a group commit, as the store has one: while the commit of one writer is
+// made durable the rows of the others gather, and the next commit has them all.
 type Shared struct {
 	*DB
 	mu      sync.Mutex
