@@ -6,6 +6,7 @@
 //	go run ./scripts/bench               everything, as one table
 //	go run ./scripts/bench -only turns   measures whose name the pattern fits
 //	go run ./scripts/bench -quick        few repetitions: does it run, and is a figure off by much
+//	go run ./scripts/bench -speckit DIR  also kill a flow of github/spec-kit, checked out there
 //	go run ./scripts/bench -json FILE    the figures for programs
 //
 // Nothing is asserted. What is measured and its limit take turns, and medians are compared, so that

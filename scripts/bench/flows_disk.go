@@ -76,11 +76,8 @@ func (b *bench) tracedFlow(ctx context.Context, text string) (syncs, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return syncs{}, err
 	}
-	c := b.command(ctx, home, folder, "run", "--mode", "yolo", "-f", path)
-	c.Args = append([]string{"strace", "-f", "--seccomp-bpf", "-y", "-e", "trace=fsync,fdatasync", "-o", trace}, append([]string{b.exe}, c.Args[1:]...)...)
-	if c.Path, err = exec.LookPath("strace"); err != nil {
-		return syncs{}, err
-	}
+	above := bench{exe: "strace", dir: b.dir}
+	c := above.command(ctx, home, folder, "-f", "--seccomp-bpf", "-y", "-e", "trace=fsync,fdatasync", "-o", trace, b.exe, "run", "--mode", "yolo", "-f", path)
 	if out, err := c.CombinedOutput(); err != nil {
 		return syncs{}, fmt.Errorf("drive a flow: %v\n%s", err, out)
 	}

@@ -27,14 +27,15 @@ type measure struct {
 
 // bench is what a measure finds around it.
 type bench struct {
-	exe   string // the binary as it is released
-	dir   string // a folder on the disk that is measured, removed at the end
-	quick bool
+	exe     string // the binary as it is released
+	dir     string // a folder on the disk that is measured, removed at the end
+	quick   bool
+	speckit string // a checkout of github/spec-kit; "": there is none
 }
 
 type options struct {
-	only, json, dir string
-	quick, list     bool
+	only, json, dir, speckit string
+	quick, list              bool
 }
 
 func main() {
@@ -56,6 +57,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.only, "only", "", "measures whose name this `pattern` fits")
 	f.StringVar(&o.json, "json", "", "write the figures to this `file`, too")
 	f.StringVar(&o.dir, "dir", "", "`folder` on the disk to measure (default: the temporary folder)")
+	f.StringVar(&o.speckit, "speckit", "", "`folder` with a checkout of github/spec-kit; its engine needs python3 with yaml")
 	f.BoolVar(&o.quick, "quick", false, "few repetitions")
 	f.BoolVar(&o.list, "list", false, "say what is measured, and measure nothing")
 	if err := f.Parse(args); err != nil {
@@ -82,7 +84,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 		}
 		return nil
 	}
-	b := &bench{quick: o.quick}
+	b := &bench{quick: o.quick, speckit: o.speckit}
 	if b.dir, err = os.MkdirTemp(o.dir, "agent-bench-"); err != nil {
 		return err
 	}

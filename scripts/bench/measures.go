@@ -7,6 +7,7 @@ func measures() []measure {
 	return []measure{
 		{"turns", "turns a second of one run and of many at once, beside what the disk takes", turns},
 		{"river", "the same chain of durable steps on River, and what others take", river},
+		{"speckit", "a flow killed in its second step, here and on spec-kit's engine, with the same witness", speckit},
 		{"resume", "from agent resume after a kill to the first action, and the memory then", resume},
 		{"journal", "bytes on the disk and time of a turn, in short and in long runs", journalSize},
 		{"requests", "what a turn of a long conversation with a provider on loopback takes beyond sending it", requests},
