@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/urfave/cli/v3"
 
@@ -46,8 +47,9 @@ func (s *session) notices() string {
 	return conf.Notify
 }
 
-// ask puts a question once everything that happened before it is shown.
-func (s *session) ask(ctx context.Context, _ string, r journal.Request) (json.RawMessage, error) {
+// ask puts a question once everything that happened before it is shown. Where a person did not
+// start the run that asks, it is named by what it is there for.
+func (s *session) ask(ctx context.Context, run string, r journal.Request) (json.RawMessage, error) {
 	release, err := s.show.Alone(ctx)
 	if err != nil {
 		return nil, err
@@ -59,7 +61,11 @@ func (s *session) ask(ctx context.Context, _ string, r journal.Request) (json.Ra
 	}
 	defer t.Close()
 	s.show.MarkShown(r.ID)
-	answer, err := t.Ask(ctx, r)
+	who := ""
+	if row, err := s.Store.Run(ctx, run); err == nil && row.Role != "" { // without it the question is put all the same
+		who = fmt.Sprintf("%s (%s)", run, row.Role)
+	}
+	answer, err := t.Ask(ctx, who, r)
 	if errors.Is(err, terminal.ErrLeftOpen) {
 		err = host.ErrLeftOpen
 	}

@@ -73,8 +73,8 @@ func (s attached) person(f *follow.Follower) {
 	f.Notify(s.notices())
 }
 
-func (s attached) ask(ctx context.Context, r journal.Request) (left bool, err error) {
-	raw, err := s.Env.Ask(ctx, "", r)
+func (s attached) ask(ctx context.Context, run string, r journal.Request) (left bool, err error) {
+	raw, err := s.Env.Ask(ctx, run, r)
 	if errors.Is(err, host.ErrLeftOpen) {
 		return true, nil
 	}

@@ -108,13 +108,19 @@ func (s *seat) screen() string {
 // until waits until the terminal has shown a text.
 func (s *seat) until(text string) {
 	s.t.Helper()
+	s.untilTimes(text, 1)
+}
+
+// untilTimes waits until the screen has shown a text so many times.
+func (s *seat) untilTimes(text string, n int) {
+	s.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for !strings.Contains(s.screen(), text) {
+	for strings.Count(s.screen(), text) < n {
 		select {
 		case <-s.news:
 		case <-s.ended:
-			if !strings.Contains(s.screen(), text) {
+			if strings.Count(s.screen(), text) < n {
 				s.t.Fatalf("it ended and never showed %q:\n%s", text, s.screen())
 			}
 		case <-limit.C:

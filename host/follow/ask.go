@@ -2,17 +2,19 @@ package follow
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"agent/host/stream"
 	"agent/host/watch"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
 
-// Asker puts a question to the person who watches, and sees to it that the answer is taken. It ends
+// Asker puts a question of a run to the person who watches, and sees to it that the answer is taken. It ends
 // with its context: the question was answered elsewhere, or nobody watches any more. left says that
 // the person left the question open.
-type Asker func(ctx context.Context, r journal.Request) (left bool, err error)
+type Asker func(ctx context.Context, run string, r journal.Request) (left bool, err error)
 
 // asked is what an Asker came back with.
 type asked struct {
@@ -22,7 +24,7 @@ type asked struct {
 
 // ask puts a question to the person, and reads on meanwhile what the run's record says of it. What
 // came meanwhile is shown behind it. It says whether the watching is over.
-func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err error) {
+func (f *Follower) ask(ctx context.Context, run string, r journal.Request) (over bool, err error) {
 	asking, withdraw := context.WithCancel(ctx)
 	defer withdraw()
 	reading, stop := context.WithCancel(ctx)
@@ -34,18 +36,27 @@ func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err e
 	got := make(chan asked, 1)
 	go func() {
 		defer stop()
-		left, err := f.asker(asking, r)
+		left, err := f.alone(asking, run, r)
 		got <- asked{left, err}
 	}()
-	var came []watch.Line
+	var came []func()
 	for reading.Err() == nil {
 		lines, err := f.tail.Feed.Next(reading, &f.cursor)
 		if err != nil {
 			withdraw() // nothing comes any more, or it is over: what follows is seen by the next look
 			break
 		}
-		came = append(came, lines...)
-		if closes(lines, r.ID) {
+		var below []stream.Event
+		if heard(lines) {
+			below, err = f.below(ctx)
+		}
+		came = append(came, func() { f.show(ctx, lines, below) })
+		if err != nil {
+			withdraw() // likewise
+			break
+		}
+		if slices.ContainsFunc(lines, func(l watch.Line) bool { return l.Fact != nil && closes(l.Fact.Body, r.ID) }) ||
+			slices.ContainsFunc(below, func(e stream.Event) bool { return closes(e.Fact.Body, r.ID) }) {
 			withdraw()
 			break
 		}
@@ -61,28 +72,29 @@ func (f *Follower) ask(ctx context.Context, r journal.Request) (over bool, err e
 		}
 	}
 	f.tail.owned = f.tail.owned || !a.left && !expired // it goes on, though what came meanwhile may not know that yet
-	for _, l := range came {
-		f.line(ctx, l)
+	for _, show := range came {
+		show()
 	}
 	return a.left || ctx.Err() != nil, nil
 }
 
-// closes says whether a question is over by what lines say.
-func closes(lines []watch.Line, id string) bool {
-	for _, l := range lines {
-		if l.Fact == nil {
-			continue
-		}
-		switch b := l.Fact.Body.(type) {
-		case journal.RequestAnswered:
-			if b.ID == id {
-				return true
-			}
-		case journal.RequestClosed:
-			if b.ID == id {
-				return true
-			}
-		}
+// alone puts the question while nothing else moves at the terminal: other runs may be at work.
+func (f *Follower) alone(ctx context.Context, run string, r journal.Request) (left bool, err error) {
+	release, err := f.r.Alone(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	return f.asker(ctx, run, r)
+}
+
+// closes says whether a question is over by a fact.
+func closes(b journal.Body, id string) bool {
+	switch b := b.(type) {
+	case journal.RequestAnswered:
+		return b.ID == id
+	case journal.RequestClosed:
+		return b.ID == id
 	}
 	return false
 }

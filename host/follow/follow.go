@@ -35,6 +35,8 @@ type Follower struct {
 	asker   Asker            // nil where nobody is asked
 	open    *journal.Request // the question that stands open, while it was not put
 	hinted  string           // id of the question of which it was said how it is answered
+	kin     []*kin           // runs below the run, in the order of their creation
+	joined  bool             // they were read once: what ends from now on is shown
 }
 
 // Ask has questions be put to the person who watches.
@@ -71,16 +73,21 @@ func (f *Follower) Follow(ctx context.Context) error {
 // watch shows what comes. It returns without an error when there is nothing more to wait for.
 func (f *Follower) watch(ctx context.Context) error {
 	for {
-		if r := f.open; r != nil && f.asker != nil && f.seq >= f.past {
-			f.open = nil
-			if over, err := f.ask(ctx, *r); over || err != nil {
+		if run, r := f.next(); r != nil {
+			if over, err := f.ask(ctx, run, *r); over || err != nil {
 				return err
 			}
+			continue
 		}
 		lines, err := f.tail.Next(ctx, &f.cursor)
-		for _, l := range lines {
-			f.line(ctx, l)
+		var below []stream.Event
+		if heard(lines) && ctx.Err() == nil {
+			var bad error
+			if below, bad = f.below(ctx); bad != nil && err == nil {
+				err = bad
+			}
 		}
+		f.show(ctx, lines, below)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, io.EOF):
 			return nil
@@ -115,7 +122,7 @@ func (f *Follower) fact(ctx context.Context, e journal.Event) {
 		f.finishOutput(ctx, b)
 	}
 	f.seq = e.Seq
-	f.asks(e.Body)
+	f.open = standing(f.open, e.Body)
 	if f.open != nil && f.asker != nil && f.seq >= f.past && e.Body.Kind() == journal.KindRequestOpened {
 		f.r.Call(f.run, e)
 		return // it is shown where it is put
@@ -133,16 +140,6 @@ func (f *Follower) hint() {
 	}
 	f.hinted = f.open.ID
 	f.r.Take(stream.Event{Run: f.run, Note: "answer it with: " + strings.Join(view.AnswerCommands(f.open), ", or ")})
-}
-
-// asks notes the question that stands open after a fact.
-func (f *Follower) asks(b journal.Body) {
-	switch b := b.(type) {
-	case journal.RequestOpened:
-		f.open = &b.Request
-	case journal.RequestAnswered, journal.RequestClosed, journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
-		f.open = nil
-	}
 }
 
 // answer shows a piece of the model's answer, or of what it thinks.

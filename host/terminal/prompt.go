@@ -58,10 +58,14 @@ func (t *Prompt) Close() {
 	_ = t.Console.Close() // nothing that was written to a terminal can be lost by this
 }
 
-// Ask shows a question and reads lines until one is an answer. It returns ErrLeftOpen at the end of
+// Ask shows a question and reads lines until one is an answer. who is the run that asks, where
+// no person started it. It returns ErrLeftOpen at the end of
 // the input, and the context's error, at once, when that ends.
-func (t *Prompt) Ask(ctx context.Context, r journal.Request) (json.RawMessage, error) {
+func (t *Prompt) Ask(ctx context.Context, who string, r journal.Request) (json.RawMessage, error) {
 	t.drop()
+	if who != "" {
+		t.Say("%s asks:\n", who)
+	}
 	t.Say("%s\n", view.QuestionText(&r))
 	t.Say("  (Ctrl-D leaves it open; then: %s)\n", view.AnswerCommand(r.ID))
 	for {

@@ -55,7 +55,7 @@ func TestAskUntilItIsAnAnswer(t *testing.T) {
 	if _, err := keys.WriteString("perhaps\n\nY\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := term.Ask(t.Context(), ask(q))
+	got, err := term.Ask(t.Context(), "", ask(q))
 	if err != nil || string(got) != "true" {
 		t.Fatalf("%s, %v", got, err)
 	}
@@ -82,7 +82,7 @@ func TestEndOfInputLeavesItOpen(t *testing.T) {
 		if err := keys.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := term.Ask(t.Context(), ask(yesNo())); !errors.Is(err, ErrLeftOpen) {
+		if _, err := term.Ask(t.Context(), "", ask(yesNo())); !errors.Is(err, ErrLeftOpen) {
 			t.Errorf("after %q: %v", before, err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 		<-k.prompted
 		cancel(gone)
 	}()
-	if _, err := term.Ask(ctx, ask(yesNo())); !errors.Is(err, gone) {
+	if _, err := term.Ask(ctx, "", ask(yesNo())); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 	if !strings.HasSuffix(k.shown.String(), "\n") || *dropped != 2 {

@@ -158,7 +158,7 @@ func frontDoors() []rule {
 			why: "what is under way of a flow is read of the runs below it; who shows it, and where they are stored, it does not know"},
 		{dir: "host/complete", allow: []string{"host/app", "host/view", "host/help", "host/stream", "recovery/journal", "recovery/fault"},
 			why: "what may be typed next follows from the commands and the lists that app gives; nothing is carried out"},
-		{dir: "host/follow", allow: []string{"host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal", "recovery/fault"},
+		{dir: "host/follow", allow: []string{"db/family", "host/app", "host/view", "host/watch", "host/terminal", "host/stream", "recovery", "recovery/journal", "recovery/fault"},
 			why: "a follower shows what watch gives it at a terminal; it drives nothing"},
 		{dir: "host/carry", allow: []string{"host", "host/app", "host/launch", "host/owner", "host/view", "recovery", "recovery/fault"},
 			why: "what goes on in a process of its own is decided and started here, for every front door; what is shown of it, it does not know"},
