@@ -11,9 +11,9 @@ import (
 	"agent/recovery/journal"
 )
 
-// Asker puts a question of a run to the person who watches, and sees to it that the answer is taken.
-// It ends with its context: the question was answered elsewhere, or nobody watches any more. left
-// says that the person left the question open.
+// Asker puts a question of a run to the person who watches, and sees that the answer is taken. It
+// ends with its context: the question was answered elsewhere, or nobody watches any more. left says
+// that the person left the question open.
 type Asker func(ctx context.Context, run string, r journal.Request) (left bool, err error)
 
 // asked is what an Asker came back with.
