@@ -76,8 +76,8 @@ func toolView(t tools.Tool) view.Tool {
 		is := t.Describe("", sample.args)
 		e := view.Effect{Effect: is.Effect, When: sample.when, Modes: map[journal.Mode]journal.Decision{}}
 		for _, m := range journal.Modes() {
-			e.Modes[m] = journal.DecisionAllow // a question needs no permission
-			if !v.Asks {
+			e.Modes[m] = journal.DecisionAllow // a question needs no permission, nor does what is decided call by call
+			if !v.Asks && !is.Inner {
 				e.Modes[m] = host.Permit(m, e.Effect, is.Outward != "")
 			}
 		}

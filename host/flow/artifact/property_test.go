@@ -44,6 +44,7 @@ func TestAnyDamage(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
+		b.copies.Room = FlowLimit // each is a flow of its own
 		dir := fmt.Sprintf("w%d", n)
 		name, w := dir+"/deep/file", &world{}
 		content := func(label string) []byte {
