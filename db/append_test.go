@@ -649,6 +649,7 @@ func TestContextBeforeTheQueue(t *testing.T) {
 }
 
 // Large bodies leave the row, very large ones the database, and come back whole. JRN-16
+// EX-45.
 func TestLargeBodies(t *testing.T) {
 	ctx := context.Background()
 	for name, size := range map[string]int{"row": 1 << 10, "blob": 100 << 10, "file": 600 << 10} {

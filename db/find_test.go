@@ -14,6 +14,7 @@ import (
 
 // Two runs may make the same call id: it is then told apart by its run and never taken for the
 // other.
+// CF-29.
 func TestSameCallIDInTwoRuns(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))

@@ -93,6 +93,7 @@ func writerProcess(t *testing.T, spec string) (*exec.Cmd, *bufio.Scanner) {
 
 // Promise 2: what was reported as written is there after SIGKILL at any moment, the journal has no
 // gap, and the next process goes on from it.
+// CF-17, CF-18.
 func TestKilledWriter(t *testing.T) {
 	dir := stateDir(t)
 	var acked int64

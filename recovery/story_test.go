@@ -16,6 +16,7 @@ import (
 )
 
 // Stories are journals in a few lines, and what follows from them: see testdata/stories/README.
+// The one called fruitless is EX-22.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/stories/*.txt")
 	if err != nil || len(files) < 20 {

@@ -153,6 +153,7 @@ func TestChildWithoutItsParentIsRefused(t *testing.T) {
 
 // An unknown call of one run guards the whole family, and later runs of the root's thread; a call
 // is the same call in each of them.
+// Promise 26 of flows.
 func TestGuardSeesTheFamily(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()

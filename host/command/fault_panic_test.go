@@ -57,6 +57,7 @@ func inTools() []fault.Point {
 // A panic of the host, wherever it holds a run, ends the run as failed at once: every call is
 // settled, none that never began is reported as unknown, and no result that came is lost. Before
 // the claim is durable the run stays as it was. // Issue 11, A9
+// EX-20.
 func TestPanicAtEveryPoint(t *testing.T) {
 	for _, p := range fault.Driving() {
 		if slices.Contains(outsideRuns(), p) || strings.HasPrefix(string(p), "runner.") && p != fault.RunnerStarted {

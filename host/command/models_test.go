@@ -28,6 +28,7 @@ func longStory() []modeltest.Turn {
 // Issue 3, behaviour 1: the request after a resume has the same bytes as the one before the crash,
 // and the request of the next turn begins with them, through four kills and into the next run of
 // the thread.
+// EX-48.
 func TestModelRequestsAreTheSameAfterAKill(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		first := longStory()

@@ -58,6 +58,7 @@ func secretive(env, pat string) modeltest.Script {
 // instructions, in an answer of the model that is cut anywhere, in arguments, in results of every
 // size, in an error and in a person's answer stands nowhere in the state folder and in no output.
 // Killed in the middle, the model gets the same bytes as before, true values in them.
+// EX-70.
 func TestSecretsStandNowhere(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		env, pat := ofEnvironment, ofPattern()

@@ -107,6 +107,7 @@ func shown(text string) []string {
 
 // Every command, flag and topic that a text shows is there, so that whoever follows it gets what it
 // says.
+// EX-76.
 func TestTextsShowWhatIsThere(t *testing.T) {
 	have := helped(t)
 	all := texts(t)
@@ -421,6 +422,7 @@ func rows(text string) [][]string {
 }
 
 // The exit codes are those of the program, in the topic and in the help of agent.
+// EX-26.
 func TestScriptingTopicOnExitCodes(t *testing.T) {
 	listed := map[int]string{}
 	for _, row := range rows(texts(t)["scripting"]) {

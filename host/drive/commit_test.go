@@ -19,6 +19,7 @@ var errCrash = errors.New("the process was killed")
 // A commit that fails has an unknown outcome: nothing is started and nothing further is written,
 // whatever the error, and whether the facts were kept or not. The next process finds out from the
 // journal, and the call acts once at most (DESIGN 4, 5 and 1).
+// EX-23, EX-32.
 func TestStoryCommitFails(t *testing.T) {
 	unknown := &db.CommitError{Err: db.ErrIO}
 	for name, c := range map[string]struct {
@@ -143,6 +144,7 @@ func TestStoryNothingAfterAFailure(t *testing.T) {
 }
 
 // A run that could not be created was never there: no outcome, no call, and the error says why.
+// EX-30.
 func TestStoryCreationFails(t *testing.T) {
 	story(t, nil, nil, func(s *stage) {
 		s.failsAt(journal.KindRunCreated, false, db.ErrDiskFull)

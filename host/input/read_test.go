@@ -86,6 +86,7 @@ func TestBegins(t *testing.T) {
 	}
 }
 
+// A prompt has a limit (EX-71).
 func TestReadsWhatThereIs(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "prompt")

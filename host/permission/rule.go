@@ -39,7 +39,9 @@ var (
 )
 
 // Tools are the built-in tools that a rule may name.
-func Tools() []string { return append(slices.Clone(fileTools), "read_output", "shell", "fetch", "delegate") }
+func Tools() []string {
+	return append(slices.Clone(fileTools), "read_output", "shell", "fetch", "delegate")
+}
 
 // KeyError is what is wrong with one key of a rule.
 type KeyError struct {

@@ -23,6 +23,7 @@ func measures() map[string]bool {
 }
 
 // The product has one clock: a file that reads another one must be known to measure only.
+// EX-75.
 func TestOneClock(t *testing.T) {
 	root, read := filepath.Join("..", ".."), map[string]bool{}
 	for _, dir := range []string{"db", "host", "recovery", "tools"} {

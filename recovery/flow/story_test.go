@@ -175,6 +175,7 @@ func edited(path, sha string) Look {
 }
 
 // What resume does with what it finds: a row each.
+// CF-05 to CF-09, CF-27.
 func TestWhatResumeDoes(t *testing.T) {
 	redo := func(v *tale) {
 		v.answers("redo")
@@ -344,6 +345,7 @@ func TestMissingInputFailsByName(t *testing.T) {
 }
 
 // The host itself does a phase again twice in a run; then it asks.
+// Promise 8 of flows.
 func TestHostRedoesTwice(t *testing.T) {
 	v := begin(t, feature())
 	in, out := []journal.Artifact{artifact("SPEC.md", "s1")}, []journal.Artifact{artifact("plan.md", "p1")}
@@ -386,6 +388,7 @@ func TestAskBeforeStart(t *testing.T) {
 }
 
 // Cancelled: children first, then the flow; and it cannot end before.
+// Promise 25 of flows.
 func TestStopEndsChildrenFirst(t *testing.T) {
 	v := begin(t, feature())
 	v.starts("plan", []journal.Artifact{artifact("SPEC.md", "s1")})

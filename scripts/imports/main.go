@@ -1,11 +1,13 @@
 // Command imports checks the rules of this repository that the compiler does not know.
 //
-//	go run ./scripts/imports [-root DIR] [imports|budgets|words]...
+//	go run ./scripts/imports [-root DIR] [imports|budgets|words|proofs]...
 //
 // "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets"
 // is the size of functions, files, types and packages and the few forms that are refused. "words"
-// is what comments, messages and Markdown do not say. Without an argument all run. Every violation
-// is printed as path:line with its reason. It exits 1 on a violation, and 2 when it could not look.
+// is what comments, messages and Markdown do not say. "proofs" is which test proves what is
+// promised of flows; scripts/proofs.txt is the list. Without an argument the first three run.
+// Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when
+// it could not look.
 package main
 
 import (
@@ -28,13 +30,14 @@ func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
 		"imports": func(list []*source) []finding { return each(list, checkImports) },
 		"budgets": func(list []*source) []finding { return append(each(list, checkBudgets), checkTotals(list)...) },
 		"words":   checkWords,
+		"proofs":  func(list []*source) []finding { return checkProofs(tree, list) },
 	}
 	if len(names) == 0 {
 		names = []string{"imports", "budgets", "words"}
 	}
 	for _, name := range names {
 		if checks[name] == nil {
-			fmt.Fprintf(stderr, "unknown check %q: there are imports, budgets and words\n", name)
+			fmt.Fprintf(stderr, "unknown check %q: there are imports, budgets, words and proofs\n", name)
 			return 2
 		}
 	}

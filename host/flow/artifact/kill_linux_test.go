@@ -166,6 +166,7 @@ func TestKilledRestore(t *testing.T) {
 }
 
 // An answer that is killed on its way is there or not, and is written once in the end.
+// CF-26.
 func TestKilledAnswer(t *testing.T) {
 	for _, before := range []string{"-", "before"} {
 		for point, want := range map[fault.Point]string{fault.ArtifactTemp: before, fault.ArtifactLinked: "answer"} {
@@ -188,6 +189,7 @@ func TestKilledAnswer(t *testing.T) {
 }
 
 // A taking that is killed claims nothing: a copy that it made is a file that no row names.
+// CF-19.
 func TestKilledTake(t *testing.T) {
 	for _, point := range []fault.Point{fault.ArtifactSynced, fault.ArtifactCopied} {
 		b := newBench(t)
@@ -257,6 +259,7 @@ func (b *bench) traced(j job) []string {
 
 // What is claimed survives a power cut: a file is synced before it gets its name, and every folder
 // on the way after that.
+// Promise 3 of flows; CF-02, CF-19, CF-20, CF-26.
 func TestOrderOfSyncs(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(b *bench) job

@@ -50,6 +50,7 @@ func TestRestore(t *testing.T) {
 }
 
 // What a person writes between the look and the restore is never replaced.
+// Promise 5 of flows.
 func TestRestoreAfterAnEdit(t *testing.T) {
 	for name, damage := range map[string]func(b *bench){
 		"missing": func(b *bench) { b.must(os.RemoveAll(b.path("docs"))) },

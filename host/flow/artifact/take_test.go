@@ -14,6 +14,7 @@ import (
 )
 
 // What is asked of an output is asked of the bytes that are hashed and copied.
+// CF-21, CF-25, CF-31.
 func TestTakeValidates(t *testing.T) {
 	const schema = `{"type": "array", "items": {"type": "object", "required": ["name"]}}`
 	for _, c := range []struct {
@@ -134,6 +135,7 @@ func TestTakeCopies(t *testing.T) {
 }
 
 // The order of a taking: durable, then copied.
+// Promise 3 of flows, CF-19.
 func TestTakeOrder(t *testing.T) {
 	b := newBench(t)
 	var points []fault.Point

@@ -171,6 +171,7 @@ redo = "never"
 }
 
 // Each file in testdata is a flow with mistakes; beside it stands what is reported.
+// Promise 16 of flows, CF-04.
 func TestMistakes(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.md")
 	if err != nil || len(files) < 5 {
@@ -260,6 +261,7 @@ func TestNoPhase(t *testing.T) {
 }
 
 // What is too much, and what only looks right.
+// EX-45.
 func TestBounds(t *testing.T) {
 	phases := func(n int) string {
 		var b strings.Builder
@@ -329,7 +331,8 @@ func TestEX83MissingReferences(t *testing.T) {
 	}
 }
 
-// Nothing in a text is parsed: it reaches the phase as it is written (EX-74).
+// Nothing in a text is parsed: it reaches the phase as it is written (EX-74; flows, promise
+// 17).
 func TestEX74TextIsData(t *testing.T) {
 	const text = "{{.Query}} ${HOME} $(id) {name} %s `id`\n\\u0041 \\n \"x\""
 	p := file.Parse("f.md", text+"\n## a: {{.Title}}\n```phase\nask = '{{.Ask}}'\ncheck = 'echo {{.Check}} $AGENT_TASK'\n```\n"+text+"\n", known())

@@ -12,6 +12,7 @@ import (
 const manual = "../../help/flows.md"
 
 // The manual names every key.
+// EX-76.
 func TestManualNamesEveryKey(t *testing.T) {
 	text, err := os.ReadFile(manual)
 	if err != nil {

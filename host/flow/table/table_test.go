@@ -304,6 +304,7 @@ func TestListThatFails(t *testing.T) {
 }
 
 // The names in JSON are a promise, and a program finds lists where there is nothing.
+// CF-16.
 func TestJSON(t *testing.T) {
 	v := planned(t)
 	text, err := json.Marshal(table.New(v.s, nil))
