@@ -72,7 +72,7 @@ func TestParked(t *testing.T) {
 }
 
 // To pick a child up again brings nothing forward by itself: the run of a child that crashes its
-// host is left alone after a few claims. What the child recorded since counts.
+// host is left alone after a few claims (EX-22). What the child recorded since counts.
 func TestPickedUpChildrenAreNoProgress(t *testing.T) {
 	s := delegating(t)
 	for epoch := int64(2); epoch < 6; epoch++ {

@@ -175,10 +175,22 @@ func (j judge) changes(s *recovery.State) []string {
 		if now, err := FileDigest(f.Path); err != nil {
 			notes = append(notes, fmt.Sprintf("%s cannot be read any more; the recorded text counts", f.Path))
 		} else if now != f.Digest {
-			notes = append(notes, fmt.Sprintf("%s was edited since; the recorded text counts", f.Path))
+			notes = append(notes, fmt.Sprintf("%s was edited since; the recorded text counts", f.Path)+editedFlow(c, f.Path))
 		}
 	}
 	return notes
+}
+
+// editedFlow is how to go on with the edited file of a flow; "" for any other file.
+func editedFlow(c journal.RunCreated, path string) string {
+	if len(c.Flow) == 0 || path != c.Source {
+		return ""
+	}
+	command := fmt.Sprintf("agent cancel %s && agent run --thread %s -f %s", c.Run, c.Thread, shellWord(path))
+	if c.Task != "" {
+		command += " " + shellWord(c.Task)
+	}
+	return "; to go on with the edited one, reusing what it leaves unchanged: " + command
 }
 
 // Claim takes a run over and drives it on. shown gets what is replayed before anything runs; each

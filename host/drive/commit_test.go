@@ -19,7 +19,7 @@ var errCrash = errors.New("the process was killed")
 // A commit that fails has an unknown outcome: nothing is started and nothing further is written,
 // whatever the error, and whether the facts were kept or not. The next process finds out from the
 // journal, and the call acts once at most (DESIGN 4, 5 and 1).
-// EX-23, EX-32.
+// EX-32.
 func TestStoryCommitFails(t *testing.T) {
 	unknown := &db.CommitError{Err: db.ErrIO}
 	for name, c := range map[string]struct {
@@ -119,6 +119,29 @@ func TestStoryNothingIsShownBeforeItIsRecorded(t *testing.T) {
 			t.Errorf("shown: %q", s.shown)
 		}
 	})
+}
+
+// The commit of a run's end is no exception: that it failed is reported, and what the next process
+// finds is the truth. Nothing acts again (EX-23).
+func TestStoryEndFails(t *testing.T) {
+	for name, kept := range map[string]bool{"kept": true, "not kept": false} {
+		t.Run(name, func(t *testing.T) {
+			acts, failure := writes("acts"), &db.CommitError{Err: db.ErrIO}
+			story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
+				s.failsAt(journal.KindRunCompleted, kept, failure)
+				if out, err := s.start(s.t.Context()); !errors.Is(err, failure) || out.Status == recovery.StatusCompleted {
+					t.Errorf("the run is %s: %v", out.Status, err)
+				}
+				s.heals()
+				if !kept {
+					s.wants(s.resume(), recovery.StatusCompleted, "")
+				}
+				if state, err := s.State(s.t.Context(), s.created.Run); err != nil || state.Status != recovery.StatusCompleted || acts.acted != 1 {
+					t.Errorf("%v, %d executions", err, acts.acted)
+				}
+			})
+		})
+	}
 }
 
 // After a commit that failed nothing is written, whoever asks for it.
