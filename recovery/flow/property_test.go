@@ -385,7 +385,7 @@ func story(seed uint64) *world {
 // random answers: all end, nothing that acted is done again without a decision, nothing begins on
 // what does not count, and at the end every claim is consistent or kept by a decision.
 // AGENT_FLOW_STORIES says how many, AGENT_FLOW_SEED with which seed they begin.
-// Promises 1, 2, 4 to 8, 11 and 24 of flows.
+// Promises 1, 2, 4 to 8, 11, 22 and 24 of flows.
 func TestStoriesKeepThePromises(t *testing.T) {
 	stories, first := uint64(2000), uint64(0)
 	for name, number := range map[string]*uint64{"AGENT_FLOW_STORIES": &stories, "AGENT_FLOW_SEED": &first} {
