@@ -74,3 +74,18 @@ func TestTakenAway(t *testing.T) {
 		}
 	}
 }
+
+// How many branches are at work at once: what the phase says; else what the flow says where they
+// only read; else one (promise 22 of flows).
+func TestBranchesAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		flow, phase int
+		mode        journal.Mode
+		want        int
+	}{{4, 0, journal.ModePlan, 4}, {4, 2, journal.ModePlan, 2}, {4, 0, journal.ModeAuto, 1}, {4, 8, journal.ModeAuto, 8}, {0, 0, journal.ModePlan, 1}} {
+		d := &Definition{Parallel: c.flow}
+		if got := d.Branches(&Phase{Each: "items.json", Parallel: c.phase}, c.mode); got != c.want {
+			t.Errorf("%+v: %d at once", c, got)
+		}
+	}
+}
