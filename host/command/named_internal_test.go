@@ -45,7 +45,7 @@ func TestNamedCommandsExist(t *testing.T) {
 		t.Errorf("%d commands are named in texts: the search sees too little", found)
 	}
 	// What must be seen.
-	for _, text := range []string{"see it with: agent shew r-1", "go on with: agent resume --with r-1"} {
+	for _, text := range []string{"see it with: agent shew r-1", "go on with: agent resume --with r-1", "agent cancel r-1 && agent run --thred t-1"} {
 		if _, wrong := misnamed(commands, text); len(wrong) != 1 {
 			t.Errorf("%q: %v", text, wrong)
 		}
@@ -76,7 +76,7 @@ func literals(t *testing.T, path string) map[string]string {
 }
 
 // named is the program's name, a word, and what follows it up to the end of the command.
-var named = regexp.MustCompile("\\bagent ([a-z_]+)\\b((?: +[^;\n`,() ]+)*)")
+var named = regexp.MustCompile("\\bagent ([a-z_]+)\\b((?: +[^;&\n`,() ]+)*)")
 
 // flagWord is a long flag.
 var flagWord = regexp.MustCompile(`(?:^| )--([a-z][a-z-]*)`)
