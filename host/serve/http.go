@@ -323,6 +323,14 @@ func number(name, text string, most int64) (int64, error) {
 	return n, nil
 }
 
+// yes reads a parameter that is true or false; false where it is not given.
+func yes(name, text string) (bool, error) {
+	if text != "" && text != "true" && text != "false" {
+		return false, badParameter(name, "it is true or false")
+	}
+	return text == "true", nil
+}
+
 // seen notes the status of an answer.
 type seen struct {
 	http.ResponseWriter

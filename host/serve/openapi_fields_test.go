@@ -37,8 +37,8 @@ type node struct {
 	Additional  json.RawMessage `json:"additionalProperties"`
 }
 
-// Every field of every answer is described, and what is described is a field, also of what an answer
-// has seldom: a table of phases, what is asked below a run.
+// Every field of every answer is described, and what is described is a field, also of what an
+// answer has seldom: a table of phases, what is asked below a run.
 func TestDescriptionHasEveryField(t *testing.T) {
 	c := comparer{t, described(t).Components.Schemas, map[string]bool{}}
 	for name, v := range objects() {

@@ -66,8 +66,8 @@ var readDescription = sync.OnceValues(func() (d description, err error) {
 	return d, err
 })
 
-// closeObjects has no object be more than is described. Clients take more, since fields are added; an
-// answer with a field that nobody described is a fault here.
+// closeObjects has no object be more than is described. Clients take more, since fields are added;
+// an answer with a field that nobody described is a fault here.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -16,11 +16,11 @@ func (s *Server) pending(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all := get("all")
-	if all != "" && all != "true" && all != "false" {
-		return badParameter("all", "it is true or false")
+	all, err := yes("all", get("all"))
+	if err != nil {
+		return err
 	}
-	rows, err := s.o.Folder.Store.Pending(r.Context(), all == "true")
+	rows, err := s.o.Folder.Store.Pending(r.Context(), all)
 	if err != nil {
 		return err
 	}

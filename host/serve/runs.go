@@ -56,7 +56,11 @@ func (s *Server) can(v view.Run) []string {
 }
 
 func (s *Server) runs(w http.ResponseWriter, r *http.Request) error {
-	get, err := query(r, "status", "folder", "q", "before", "limit")
+	get, err := query(r, "status", "folder", "q", "before", "limit", "children")
+	if err != nil {
+		return err
+	}
+	below, err := yes("children", get("children"))
 	if err != nil {
 		return err
 	}
@@ -75,6 +79,9 @@ func (s *Server) runs(w http.ResponseWriter, r *http.Request) error {
 	list, next, err := s.o.Folder.Page(r.Context(), app.Filter{
 		Before: cmp.Or(before, math.MaxInt64), Status: status, Folder: get("folder"), Text: get("q"), Limit: int(cmp.Or(limit, usual)),
 	})
+	if err == nil && below {
+		err = app.AddChildren(r.Context(), s.o.Folder, list, false)
+	}
 	if err != nil {
 		return err
 	}
