@@ -41,7 +41,7 @@ function route() {
 	const run = /^r-[0-9a-z]+$/.test(id);
 	document.body.dataset.view = run ? 'run' : id === 'new' ? 'new' : 'list';
 	if (!signedIn()) return;
-	if (run) view = new RunView(id, open);
+	if (run) view = new RunView(id, open, (root) => list.select(root));
 	const el = view?.el || (id === 'new' ? newRun(open) : welcome());
 	$('main').replaceChildren(el);
 	if (id === 'new') el.querySelector('textarea').focus();

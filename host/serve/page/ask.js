@@ -65,22 +65,23 @@ function shape(request) {
 	if (parts[0]?.properties) return { fields: parts[0], words: parts[1].enum || [] };
 	if (request.choices.length > 0) {
 		const value = (c) => schema.type === 'boolean' ? c === 'yes' : c;
-		return { choices: request.choices.map((c, i) => ({ label: c, value: value(c), hint: request.hints[i] })) };
+		return { text: schema.type === 'string' && !schema.enum, choices: request.choices.map((c, i) => ({ label: c, value: value(c), hint: request.hints[i] })) };
 	}
 	if (schema.type === 'boolean') return { choices: [{ label: 'yes', value: true }, { label: 'no', value: false }] };
 	return { text: true };
 }
 
 const titles = {
-	permission: 'May it do this?', confirm_action: 'Please confirm', ask_user: 'A question for you', elicitation: 'A tool asks for this',
+	phase: 'The flow asks', permission: 'May it do this?', confirm_action: 'Please confirm', ask_user: 'A question for you', elicitation: 'A tool asks for this',
 	twin: 'This may have happened already', max_turns: 'The limit of turns is reached', max_tokens: 'The limit of tokens is reached', max_cost: 'The limit of cost is reached',
 };
 
 // Ask is the card of one question.
 export class Ask {
-	constructor(id, { done }) {
-		Object.assign(this, { id, done, typed: {} });
-		this.el = h('section.card.ask', { 'aria-label': `Question ${id}`, tabindex: -1, 'data-key': 'ask' }, h('p.quiet', 'Loading the question…'));
+	// of names the run below that asks, in the view of the one at the top, and go goes there.
+	constructor(id, { done, of, go }) {
+		Object.assign(this, { id, done, of, go, typed: {} });
+		this.el = h('section.card.ask', { 'aria-label': of ? `Question ${id} of ${of}` : `Question ${id}`, tabindex: -1, 'data-key': 'ask' }, h('p.quiet', 'Loading the question…'));
 		this.guard = new Guard(this.el);
 		this.load();
 	}
@@ -100,7 +101,7 @@ export class Ask {
 		const open = r.status === 'open' && !r.damage;
 		this.guard.restart();
 		fill(this.el,
-			h('h3', titles[r.kind] || 'A question', h('span.quiet', ` ${r.tool ? `${r.tool} · ` : ''}asked ${since(r.opened_at)}${r.expires_at ? ` · open until ${clock(r.expires_at)}` : ''}`)),
+			h('h3', this.of && [button(this.of, this.go, { class: 'link', 'data-key': 'of' }), ': '], titles[r.kind] || 'A question', h('span.quiet', ` ${r.tool ? `${r.tool} · ` : ''}asked ${since(r.opened_at)}${r.expires_at ? ` · open until ${clock(r.expires_at)}` : ''}`)),
 			pre('shown', 'The question, whole', this.message(r)),
 			r.damage && h('p.note.warn', `What it asks is damaged and cannot be answered: ${r.damage}`),
 			said && h('p.note.warn', { role: 'alert' }, said), next.map((n) => h('p', h('code', n))),
@@ -122,7 +123,7 @@ export class Ask {
 		}
 		if (s.fields) parts.push(this.fields(s));
 		if (s.text) {
-			const area = this.input('answer', h('textarea', { rows: 3, 'aria-label': 'Your answer', 'data-key': 'answer' }));
+			const area = this.input('answer', h('textarea', { rows: s.choices ? 2 : 3, 'aria-label': s.choices ? 'Another answer' : 'Your answer', 'data-key': 'answer', placeholder: s.choices && 'Or answer in your own words' }));
 			parts.push(area, h('div.choices', button('Answer', () => area.value.trim() ? this.answer(area.value) : area.focus(), { class: 'primary' })));
 		}
 		parts.push(h('p.withdraw', button('Withdraw the question', () => this.withdraw(), { class: 'link', title: 'Nobody will answer it; the run goes on without an answer' })));

@@ -1,7 +1,7 @@
 // The one place that makes nodes. Whatever is shown is text: there is no way from here to markup,
 // to a style or to an address.
 
-const allowed = /^(aria-[a-z]+|data-[a-z]+|class|id|type|for|name|title|role|tabindex|placeholder|rows|list|autocomplete|lang|dir|maxlength|min|max)$/;
+const allowed = /^(aria-[a-z]+|data-[a-z]+|class|id|type|for|name|title|role|tabindex|placeholder|rows|list|autocomplete|lang|dir|maxlength|min|max|scope|colspan)$/;
 const properties = new Set(['value', 'checked', 'disabled', 'open', 'hidden', 'selected', 'spellcheck']);
 
 // Controls, and what changes the order of the characters around it, are shown by their numbers.

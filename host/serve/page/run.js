@@ -1,25 +1,29 @@
 // One run: its story, what streams now, what it asks, and what can be done about it.
 import { get, post } from './api.js';
 import { Ask, Guard } from './ask.js';
+import { Flow } from './flow.js';
 import { promptForm } from './form.js';
 import { button, fill, h, pre, say, show, sync } from './node.js';
 import { Stream } from './sse.js';
 import { Story } from './story.js';
 import { TurnWindow } from './window.js';
 import { factsBefore, grow } from './turns.js';
-import { brief, causeText, clock, count, leaf, leftAlone, placeText, prompt, since, statusText, terminal, took, verdictText } from './words.js';
+import { brief, causeText, clock, count, dollars, leaf, leftAlone, placeText, prompt, since, statusText, terminal, took, verdictText } from './words.js';
 
 export class RunView {
 	#changed = new Set();
 	#grown = new Set();
 	#frame = 0;
 
-	constructor(id, open) {
-		Object.assign(this, { id, open, path: `/v1/runs/${id}`, stream: null, how: 'loading', cards: {} });
+	// mark hears which run of the list this one belongs to.
+	constructor(id, open, mark) {
+		Object.assign(this, { id, open, mark, path: `/v1/runs/${id}`, stream: null, how: 'loading', cards: {} });
 		this.head = h('header.run-head');
 		this.state = h('div.states', { 'data-region': 'states' });
 		this.foot = h('div.foot');
 		this.planned = h('div.plan');
+		this.flow = new Flow(open, () => { this.refresh(); this.draw(); });
+		this.ticking = setInterval(() => this.flow.tick(performance.now()), 1000);
 		this.scroller = h('div.scroller');
 		this.el = h('section.run', { 'aria-label': `Run ${id}` }, this.head, this.scroller);
 		this.watchVisible = () => document.visibilityState === 'visible' ? this.connect() : this.disconnect();
@@ -30,6 +34,7 @@ export class RunView {
 	close() {
 		document.removeEventListener('visibilitychange', this.watchVisible);
 		this.closed = true;
+		clearInterval(this.ticking);
 		this.disconnect();
 		this.turns?.close();
 	}
@@ -41,7 +46,7 @@ export class RunView {
 		this.story = new Story();
 		this.turns?.close();
 		this.turns = new TurnWindow(this.scroller, this.story, () => this.earlier());
-		fill(this.scroller, h('div.column', this.beginning = h('div'), this.turns.el, this.state, this.foot));
+		fill(this.scroller, h('div.column', this.beginning = h('div'), this.turns.el, this.flow.el, this.state, this.foot));
 		fill(this.state, h('p.quiet', 'Loading the run…'));
 		try {
 			this.take(await get(this.path));
@@ -128,7 +133,7 @@ export class RunView {
 		this.apply(line);
 		if (this.behind > 0) this.behind--;
 		if (line.type === 'request.opened') this.question(line.data.request.id);
-		if (/^(request|run|turn)\.|call.resolved/.test(line.type)) this.refresh();
+		if (/^(request|run|turn|phase|artifacts?)\.|call.resolved/.test(line.type)) this.refresh();
 	}
 
 	live(line, d) {
@@ -163,7 +168,9 @@ export class RunView {
 	take(snapshot) {
 		const before = this.run?.status;
 		this.snapshot = snapshot;
+		this.at = performance.now();
 		this.run = snapshot.run;
+		if (this.run.root_run_id) this.mark(this.run.root_run_id);
 		this.driven(Boolean(this.run.owner));
 		const asked = this.run.pending_request || snapshot.kept_answer;
 		if (asked) this.question(asked.id);
@@ -196,20 +203,22 @@ export class RunView {
 	draw() {
 		if (!this.run) return;
 		const r = this.run;
-		show(this.head, [r, this.snapshot.usage, this.sure, this.ask?.id], () => this.header());
+		this.below = this.flow.cards(terminal(r.status) ? {} : r);
+		show(this.head, [r, this.snapshot.usage, this.sure, this.asked?.id], () => this.header());
 		show(this.beginning, [this.story.created?.prompt, r.prompt], () => this.promptText());
+		show(this.flow.el, [this.snapshot.phases, this.snapshot.artifacts, r.children, this.flow.version], () => this.flow.nodes(this.snapshot, this.at));
 		this.cardsNow();
 		this.footer();
 	}
 
 	header() {
 		const r = this.run, s = this.snapshot;
-		const limits = [r.model, r.mode, placeText(r), s.cost_usd !== null && s.cost_usd !== undefined && `$${Number(s.cost_usd).toFixed(Number(s.cost_usd) < 0.1 ? 4 : 2)}`, s.usage?.input > 0 && count(s.usage.input + s.usage.output, 'token')];
+		const limits = [r.model, r.mode, placeText(r), s.cost_usd !== null && s.cost_usd !== undefined && dollars(s.cost_usd), s.usage?.input > 0 && count(s.usage.input + s.usage.output, 'token')];
 		return [
 			h('div.run-top', button('Runs', () => this.open(''), { class: 'back', 'aria-label': 'Back to the list of runs' }),
-				h('h2', { tabindex: -1, 'data-key': 'title', title: brief(r.prompt, 500) }, prompt(r.prompt)),
+				h('h2', { tabindex: -1, 'data-key': 'title', title: brief(r.prompt, 500) }, r.role && `${r.role}: `, prompt(r.prompt)),
 				h('div.actions', { role: 'group', 'aria-label': 'Actions' }, this.actions())),
-			h('p.facts', h('span.pill', { 'data-status': leftAlone(r) ? 'left' : r.status }, statusText(r)), h('code', r.id), h('span', { title: r.folder }, leaf(r.folder)),
+			h('p.facts', h('span.pill', { 'data-status': leftAlone(r) ? 'left' : r.status }, statusText(r)), h('code', r.id), r.root_run_id && button(`below run ${r.root_run_id}`, () => this.open(r.root_run_id), { class: 'link' }), h('span', { title: r.folder }, leaf(r.folder)),
 				limits.filter(Boolean).map((t) => h('span.less', t)),
 				h('span', { title: clock(r.created_at) }, `${terminal(r.status) && r.ended_at ? `took ${took(new Date(r.ended_at) - new Date(r.created_at))}` : `began ${since(r.created_at)}`}`),
 				r.owner && h('span.less', `process ${r.owner.pid}`)),
@@ -221,7 +230,7 @@ export class RunView {
 		if (this.sure) {
 			return [h('span', 'End it for good?'), button('End the run', () => this.act('cancel', {}), { class: 'danger' }), button('Keep it', () => { this.sure = false; this.draw(); })];
 		}
-		return [this.ask && this.run.status === 'waiting' && button('Go to the question', () => this.toQuestion(), { class: 'primary' }), button('End…', () => { this.sure = true; this.draw(); })];
+		return [this.asked && button('Go to the question', () => this.toQuestion(), { class: 'primary' }), button('End…', () => { this.sure = true; this.draw(); })];
 	}
 
 	promptText() {
@@ -230,11 +239,15 @@ export class RunView {
 		return h('div.prompt', h('span.quiet', `${c?.by || 'you'} asked`), h('div.prose', { tabindex: 0, role: 'group', 'aria-label': 'Prompt' }, text), c?.input && h('details.fold', h('summary', 'What was piped in'), pre('output', 'What was piped in', c.input)));
 	}
 
+	// asked is the question that is gone to: the run's own, else the first of those below it.
+	get asked() { return this.run?.status === 'waiting' && this.ask || this.flow.first; }
+
 	toQuestion() {
-		this.wanted = !this.ask?.el.isConnected; // then it is gone to once it is there
+		const ask = this.asked;
+		this.wanted = !ask?.el.isConnected; // then it is gone to once it is there
 		if (this.wanted) return;
-		this.ask.el.scrollIntoView({ block: 'center' });
-		this.ask.el.focus({ preventScroll: true });
+		ask.el.scrollIntoView({ block: 'center' });
+		ask.el.focus({ preventScroll: true });
 	}
 
 	card(title, body, ...buttons) {
@@ -257,10 +270,11 @@ export class RunView {
 		if (r.damage) now('damage', () => this.card('The record is damaged', [h('p', r.damage), h('code', 'agent doctor')]));
 		if (this.ask && (r.status === 'waiting' || this.ask.request?.status !== 'open' && !terminal(r.status) && !this.held)) list.push(this.ask.el);
 		else if (r.status !== 'waiting') this.ask = null;
+		list.push(...this.below);
 		if (r.status === 'interrupted') now(`interrupted ${r.cause} ${r.fruitless} ${r.detail}`, () => this.interruptedCard(r));
 		if (this.problem) now(`problem ${this.problem.message}`, () => this.problemCard());
 		sync(this.state, list);
-		if (this.wanted && this.ask) this.toQuestion();
+		if (this.wanted && this.asked) this.toQuestion();
 		for (const key of Object.keys(this.cards)) if (!list.includes(this.cards[key])) delete this.cards[key];
 	}
 
@@ -325,6 +339,6 @@ export class RunView {
 		if (this.foot.childElementCount > 0) return undefined;
 		const words = { completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled' }[r.status];
 		return fill(this.foot, h('p.done', { 'data-status': r.status }, h('strong', words), ` ${clock(r.ended_at || r.updated_at)}`),
-			promptForm({ thread: r.thread_id, folder: r.folder, label: 'Next prompt for this thread', open: this.open }));
+			!r.root_run_id && promptForm({ thread: r.thread_id, folder: r.folder, label: 'Next prompt for this thread', open: this.open }));
 	}
 }

@@ -30,6 +30,8 @@ export const clock = (time) => new Date(time).toLocaleString('en', { dateStyle: 
 
 export const bytes = (n) => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KB` : `${(n / (1 << 20)).toFixed(1)} MB`;
 
+export const dollars = (n) => `$${Number(n).toFixed(Number(n) < 0.1 ? 4 : 2)}`;
+
 export const brief = (text, most = 120) => {
 	const line = String(text).trim().replace(/\s+/g, ' ');
 	return line.length > most ? `${line.slice(0, most - 1)}…` : line;
@@ -65,6 +67,7 @@ export function statusText(run) {
 
 export function placeText(run) {
 	const p = run.place;
+	if (!terminal(run.status) && run.num_children > 0) return `${run.num_children_ended || 0} of ${count(run.num_children, 'run')} below done`;
 	if (!terminal(run.status) && p) return `${p.tool}, turn ${p.turn}`;
 	if (run.status === 'running') return `turn ${run.num_turns + 1}${run.max_turns ? ` of ${run.max_turns}` : ''}`;
 	if (run.num_turns === 0) return terminal(run.status) ? '' : 'before turn 1';
