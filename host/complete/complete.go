@@ -13,6 +13,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/urfave/cli/v3"
 
+	"agent/db/family"
 	"agent/host/app"
 	"agent/host/help"
 	"agent/host/stream"
@@ -194,7 +195,7 @@ func (t *typedLine) arguments(ctx context.Context) {
 		if first {
 			t.models()
 		}
-	case "show", "checkpoints", "resume", "cancel":
+	case "show", "attach", "checkpoints", "resume", "cancel":
 		if first {
 			about := "the newest run"
 			if t.cmd.Name == "resume" {
@@ -224,16 +225,41 @@ func (t *typedLine) models() {
 	}
 }
 
-// offered are all runs that have not ended and the newest of all.
+// offered are all runs that have not ended and the newest of all: those that people started.
 func offered(ctx context.Context, s *app.Store) ([]app.RunRow, error) {
 	return s.Runs(ctx, app.Filter{Limit: newestCompleted})
 }
 
-// runs completes ids of runs: only such as can still go on, where the command is about going on.
-func (t *typedLine) runs(ctx context.Context, s *app.Store) error {
+// withBelow are the runs that are offered, each with all runs below it behind it.
+func withBelow(ctx context.Context, s *app.Store) (out []app.RunRow, err error) {
 	rows, err := offered(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := family.Sizes(ctx, s, rows)
+	for _, row := range rows {
+		out = append(out, row)
+		if err == nil && sizes[row.ID].Children > 0 {
+			var below []app.RunRow
+			below, err = family.Below(ctx, s, row.ID)
+			out = append(out, below...)
+		}
+	}
+	return out, err
+}
+
+// runs completes ids of runs: only such as can still go on, where the command is about going on.
+// Runs below others that have ended are many, and offered once an id was begun.
+func (t *typedLine) runs(ctx context.Context, s *app.Store) error {
+	rows, err := withBelow(ctx, s)
 	for _, r := range rows {
-		if t.cmd.Name == "show" || t.cmd.Name == "checkpoints" || !r.Status.Terminal() {
+		ended := r.Status.Terminal()
+		switch {
+		case ended && t.cmd.Name != "show" && t.cmd.Name != "checkpoints":
+		case ended && r.Root != "" && len(t.current) <= len("r-"):
+		case r.Root != "":
+			t.offer(r.ID, string(r.Status)+", "+r.Role+" of "+r.Root)
+		default:
 			t.offer(r.ID, string(r.Status)+", "+view.PromptStart(r.Prompt))
 		}
 	}
@@ -282,7 +308,7 @@ func (t *typedLine) calls(ctx context.Context, s *app.Store) error {
 		}
 		return nil
 	}
-	rows, err := offered(ctx, s)
+	rows, err := withBelow(ctx, s)
 	for _, r := range rows {
 		if err != nil {
 			break
