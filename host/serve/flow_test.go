@@ -92,6 +92,9 @@ func TestFlowIsAnswered(t *testing.T) {
 	if len(below) != 1 || below[0].(map[string]any)["role"] != "build#2" || below[0].(map[string]any)["pending_request_id"] != p {
 		t.Errorf("below it: %v", below)
 	}
+	if got := w.ask("GET", "/v1/pending/"+p, ""); got.json(t, "request role") != "build#2" || got.json(t, "request root_run_id") != root {
+		t.Error(got.text)
+	}
 	if got := w.ask("GET", "/v1/runs/"+asks, ""); got.json(t, "run root_run_id") != root || got.json(t, "run role") != "build#2" {
 		t.Error(got.text)
 	}

@@ -45,8 +45,12 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	v := s.request(row)
+	if v.Request, err = app.Request(r.Context(), s.o.Folder, row); err != nil {
+		return err
+	}
 	return s.reply(w, http.StatusOK, struct {
 		Version int      `json:"version"`
 		Request *request `json:"request"`
-	}{1, s.request(row)})
+	}{1, v})
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,7 +38,9 @@ func TestStates(t *testing.T) {
 		modeltest.Story{Prompt: "name", Turns: []modeltest.Turn{{Calls: []modeltest.Call{{Tool: "ask_user", Args: args(map[string]any{"question": "What shall the release be called?"})}}}, says("ok")}}))
 	empty := newWorld(t, stories()).serve()
 	w.touch("Makefile")
-	w.journals(kept)
+	w.journals(func(ctx context.Context, j *servetest.Journals) error {
+		return errors.Join(kept(ctx, j), standing(ctx, j))
+	})
 	w.serve("--recover", "none")
 	runs := map[string]string{"published": w.run("publish everything without asking", "--mode", "yolo")}
 	for name, prompt := range map[string]string{"permission": "publish the site when the tests pass", "choice": "where to deploy", "text": "name the release", "live": "tell me how it stands"} {
@@ -90,6 +93,8 @@ func states(w *world, runs map[string]string) []state {
 		}},
 		{name: "left-alone", place: "r-bbbbbbbb", shows: "nothing resumes it but you", act: card},
 		{name: "unknown", place: "r-cccccccc", shows: "Did this happen?", act: card},
+		{name: "flow", place: "r-11111111", shows: "Which colour?", act: card},
+		{name: "flow-part", place: "r-22222222", shows: "build#2:", act: card},
 		{name: "failed", place: "r-dddddddd", shows: "Failed"},
 		{name: "cancelled", place: "r-ffffffff", shows: "Cancelled"},
 		{name: "no-such-run", place: "r-99999999", shows: "There is no such run"},

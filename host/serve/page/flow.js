@@ -50,7 +50,7 @@ export class Flow {
 		const others = all.filter((c) => !known.has(c)), was = artifacts.filter((a) => !a.phase);
 		return [phases && h('table.phases', h('caption', 'Phases'), h('thead', h('tr', ['Phase', 'Status', 'Attempts', 'Time', 'Cost', 'Files'].map((t) => h('th', { scope: 'col' }, t)))),
 			phases.map((p) => h('tbody', this.#rows(p, of, artifacts), this.#branches(p, of, artifacts)))),
-		was.length > 0 && h('div.sources', h('h3', 'Read, made by no phase'), h('ul', was.map(fileNode))),
+		was.length > 0 && h('div.sources', h('h3', 'Files that no phase made'), h('ul', was.map(fileNode))),
 		others.length > 0 && h('div.sources', h('h3', 'Runs below'), h('ul', this.#some('', others).map((c) => h('li', this.#link(c, c.role), ' ', h('span.quiet', statusText(c)))), this.#more('', others)))];
 	}
 
@@ -71,7 +71,7 @@ export class Flow {
 			h('td', h('span', { 'data-took': live ? p.duration_ms : undefined }, p.num_attempts > 0 && took(p.duration_ms))),
 			h('td', p.cost_usd && dollars(p.cost_usd)),
 			h('td', files.length > 0 && h('ul', files.map(fileNode)), counts)),
-		p.reason && h('tr.why', { 'data-status': p.status }, h('td', { colspan: 6 }, p.reason))];
+		p.reason && h(p.item ? 'tr.why.branch' : 'tr.why', h('td', { colspan: 6 }, p.reason))];
 	}
 
 	#branches(p, of, artifacts) {

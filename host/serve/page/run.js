@@ -236,7 +236,7 @@ export class RunView {
 	promptText() {
 		const text = this.story.created?.prompt ?? this.run.prompt;
 		const c = this.story.created;
-		return h('div.prompt', h('span.quiet', `${c?.by || 'you'} asked`), h('div.prose', { tabindex: 0, role: 'group', 'aria-label': 'Prompt' }, text), c?.input && h('details.fold', h('summary', 'What was piped in'), pre('output', 'What was piped in', c.input)));
+		return h('div.prompt', h('span.quiet', this.run.role ? 'The run above asked' : `${c?.by || 'you'} asked`), h('div.prose', { tabindex: 0, role: 'group', 'aria-label': 'Prompt' }, text), c?.input && h('details.fold', h('summary', 'What was piped in'), pre('output', 'What was piped in', c.input)));
 	}
 
 	// asked is the question that is gone to: the run's own, else the first of those below it.
@@ -301,7 +301,8 @@ export class RunView {
 		fill(at, h('p.quiet', 'Asking…'));
 		try {
 			const p = await get(`${this.path}/plan`);
-			fill(at, h('ul', p.steps.map((s) => h('li', h('code', `${s.tool}: ${s.summary}`), ' ', verdictText(s.verdict, s.reason)))),
+			fill(at, h('ul', (p.artifacts || []).filter((a) => a.state !== 'intact').map((a) => h('li', h('code', a.path), ` is ${a.state}: ${a.verdict}`, a.reason && ` (${a.reason})`)),
+				(p.redone || []).map((d) => h('li', `${d.phase} is done again: ${d.reason}`)), p.steps.map((s) => h('li', h('code', `${s.tool}: ${s.summary}`), ' ', verdictText(s.verdict, s.reason)))),
 				p.replayed > 0 && h('p.quiet', `${count(p.replayed, 'call')} before that: replayed, not executed`), h('p', `Then: ${p.then}`), p.notes.map((n) => h('p.quiet', n)));
 		} catch (e) {
 			fill(at, h('p.note.warn', e.message));
