@@ -214,3 +214,28 @@ func hostileFlow(ctx context.Context, j *servetest.Journals, root, child string)
 	}
 	return j.Add(ctx, root, journal.Event{Body: journal.RunParked{Children: []string{child}}})
 }
+
+// Phases that wait side by side have a card each, named by its phase; an answer to one leaves the
+// other as it is, and each goes on by itself.
+func TestPhasesAskSideBySide(t *testing.T) {
+	asks := func(side string) modeltest.Story {
+		return modeltest.Story{Prompt: "ASK " + side, Turns: []modeltest.Turn{{Calls: []modeltest.Call{{Tool: "ask_user", Args: args(map[string]any{"question": "Which " + side + "?", "choices": []string{side + " one", side + " two"}})}}}, says(side + " is known.")}}
+	}
+	w := newWorld(t, stories(asks("left"), asks("right"))).serve()
+	root := w.flow("---\nagent: flow\n---\n## left\n```phase\nafter = []\n```\nASK left\n## right\n```phase\nafter = []\n```\nASK right\n")
+	b := w.login(open(t))
+	b.at(root)
+	b.until(`[...document.querySelectorAll(".ask h3 button")].map((x) => x.innerText).sort().join() === "left#1,right#1"`)
+	b.row("left", "waiting")
+	b.row("right", "waiting")
+	b.ready()
+	b.click("right two")
+	b.row("right", "done")
+	b.until(`document.querySelectorAll(".ask").length === 1`)
+	b.row("left", "waiting")
+	b.ready()
+	b.click("left one")
+	b.shows("Completed")
+	b.row("left", "done")
+	b.clean(w.page)
+}
