@@ -169,9 +169,11 @@ func (s *State) applyCall(e journal.Event) error {
 		s.forward()
 		s.Below.charge(b.Usage, b.Cost, !b.Unpriced)
 		return nil
-	case journal.FlowPhaseStarted, journal.ArtifactsChecked, journal.ArtifactRestored, journal.PhaseRewound:
+	case journal.FlowPhaseStarted, journal.ArtifactRestored, journal.PhaseRewound:
 		s.forward() // what they say is package flow's to read
 		return nil
+	case journal.ArtifactsChecked:
+		return nil // every resume looks: that alone brings nothing forward
 	}
 	return fmt.Errorf("kind is not known")
 }
