@@ -47,7 +47,7 @@ func parentOf(s *recovery.State, shares int) tools.Parent {
 func (j judge) outcome(s *recovery.State) Outcome {
 	o := Outcome{
 		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: j.Store.Redact(s.Detail),
-		Text: j.Store.Redact(s.Final), Request: db.RedactValue(j.Store, s.Open), Turns: len(s.Turns), Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
+		Text: j.Store.Redact(s.Final), Request: db.RedactValue(j.Store, s.Open), Turns: len(s.Turns), Flow: s.Created.Flow != nil, Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
 	}
 	o.Cost, o.Priced = s.Cost()
 	if s.Below.Estimated {
@@ -78,9 +78,9 @@ func (j judge) outcome(s *recovery.State) Outcome {
 	return o
 }
 
-// seeBelow adds what runs below left to people: calls whose outcome is unknown, and, of a run that
-// waits for nothing else, their questions. What cannot be read is no part of it: whoever looks at
-// such a run gets the reason.
+// seeBelow adds what runs below did, and what they left to people: calls whose outcome is unknown,
+// and, of a run that waits for nothing else, their questions. What cannot be read is no part of it:
+// whoever looks at such a run gets the reason.
 func (j judge) seeBelow(s *recovery.State, o *Outcome) {
 	run := s.Created.Run
 	if s.Created.Flow == nil && !slices.ContainsFunc(s.Turns, func(t *recovery.Turn) bool {
@@ -94,12 +94,14 @@ func (j judge) seeBelow(s *recovery.State, o *Outcome) {
 			o.Undecided = append(o.Undecided, NamedCall{ID: c.ID, Tool: c.Tool, Words: "of run " + c.Run, Started: c.Started})
 		}
 	}
-	if s.Status != recovery.StatusWaiting || s.Open != nil {
-		return
-	}
+	asked := s.Status == recovery.StatusWaiting && s.Open == nil
 	below, err := family.Below(context.Background(), j.Store, run)
 	for _, row := range below {
-		if row.Pending == nil || err != nil {
+		if err != nil {
+			continue
+		}
+		o.Below = Below{o.Below.Runs + 1, o.Below.Turns + row.Turns, o.Below.Calls + row.Calls}
+		if row.Pending == nil || !asked {
 			continue
 		}
 		if o.Questions++; o.Request == nil {

@@ -97,6 +97,8 @@ type Outcome struct {
 	Denied    []NamedCall // calls that a rule, the mode or a person refused
 	Turns     int
 	Calls     int
+	Flow      bool  // it is a flow
+	Below     Below // what runs below it did
 	Usage     journal.Usage
 	Estimated journal.Usage    // charged beside it: requests that brought no answer
 	Cost      int64            // millionths of a US dollar, what is estimated included
@@ -107,6 +109,9 @@ type Outcome struct {
 	Submitted bool             // this process recorded the run
 	Owner     process.Identity // that drives it now, where this process does not
 }
+
+// Below is how much runs below another did.
+type Below struct{ Runs, Turns, Calls int }
 
 // NamedCall is a call as it is named to a person.
 type NamedCall struct {

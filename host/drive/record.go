@@ -146,7 +146,7 @@ func (rec *recorder) stopFor(why journal.Stop, by, reason string) {
 }
 
 func (rec *recorder) timeIsUp() {
-	rec.stopFor(journal.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", rec.state.Limits.Timeout))
+	rec.stopFor(journal.StopDeadline, "", fmt.Sprintf("the time limit of %s is used up", rec.state.Limits.Timeout.Round(100*time.Millisecond)))
 }
 
 // moment is one moment by the clock, and by what measures how much time passes: no setting of the

@@ -58,6 +58,7 @@ func (r Reporter) Outcome(out host.Outcome) {
 
 func (r Reporter) completed(out host.Outcome) {
 	switch {
+	case strings.TrimSpace(out.Text) == "" && out.Flow: // its last phase has no answer to give
 	case strings.TrimSpace(out.Text) == "":
 		r.Say(r.Err, "the model's answer is empty")
 	case !r.Shown.AnswerShown(out.Run) || !r.SameTerminal():

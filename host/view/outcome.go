@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agent/host"
@@ -25,9 +26,14 @@ func BesidesText(o host.Outcome) string {
 	return words
 }
 
-// TallyText is what a run took.
+// TallyText is what a run took, and those below it.
 func TallyText(o host.Outcome) string {
-	return fmt.Sprintf("%s, %s, driven for %s%s", Count(o.Turns, "turn"), Count(o.Calls, "call"), Duration(o.Took), After(Spent(o).Text()))
+	did := Count(o.Turns, "turn") + ", " + Count(o.Calls, "call")
+	if b := o.Below; b.Runs > 0 {
+		below := fmt.Sprintf("%s below it (%s, %s)", Count(b.Runs, "run"), Count(b.Turns, "turn"), Count(b.Calls, "call"))
+		did = strings.TrimPrefix(did+", "+below, "0 turns, 0 calls, ")
+	}
+	return fmt.Sprintf("%s, driven for %s%s", did, Duration(o.Took), After(Spent(o).Text()))
 }
 
 // LeftText is the last line about a run that goes on without this process.
@@ -60,6 +66,7 @@ type Outcome struct {
 	Detail     string          `json:"detail,omitempty"`
 	Turns      int             `json:"num_turns"`
 	Calls      int             `json:"num_calls"`
+	Below      *Below          `json:"below,omitempty"` // of a run that had others carry something out
 	DurationMS int64           `json:"duration_ms"`
 	Usage      Usage           `json:"usage"`
 	CostUSD    *json.Number    `json:"cost_usd"` // null where no price is known
@@ -73,6 +80,13 @@ type Outcome struct {
 	Owner      *Owner          `json:"owner,omitempty"`      // the process that drives the run, where the command did not
 }
 
+// Below is what runs below another did.
+type Below struct {
+	Runs  int `json:"num_runs"`
+	Turns int `json:"num_turns"`
+	Calls int `json:"num_calls"`
+}
+
 // NewOutcome is what the outcome itself says; the record knows more of it.
 func NewOutcome(o host.Outcome, code int, now time.Time) Outcome {
 	v := Outcome{
@@ -80,6 +94,10 @@ func NewOutcome(o host.Outcome, code int, now time.Time) Outcome {
 		Result: o.Text, Cause: o.Cause, Detail: o.Detail, Turns: o.Turns, Calls: o.Calls,
 		DurationMS: o.Took.Milliseconds(), Usage: Spent(o).View(), CostUSD: Spent(o).Dollars(), Next: []string{},
 		Unknown: NewUnknowns(o.Undecided), Denied: NewDenied(o.Denied),
+	}
+	if o.Below.Runs > 0 {
+		b := Below(o.Below)
+		v.Below = &b
 	}
 	if o.Owner.PID > 0 {
 		v.Owner = &Owner{PID: o.Owner.PID, Host: o.Owner.Host}
