@@ -71,6 +71,7 @@
 //	fault/server   agent serve, which is killed while it starts runs, takes answers and
 //	               cancels, and has runs go on; who drives for it is killed too
 //	fault/delegate  runs that delegate tasks, and who answers in them
+//	fault/flows    flows of phases, and what happens to their artifacts in between
 //	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states
 //	               that are gone or older
 //	fault/attack   scripts that attack from outside

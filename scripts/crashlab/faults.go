@@ -8,6 +8,7 @@ import (
 	"agent/scripts/crashlab/fault/clock"
 	"agent/scripts/crashlab/fault/delegate"
 	"agent/scripts/crashlab/fault/disk"
+	"agent/scripts/crashlab/fault/flows"
 	"agent/scripts/crashlab/fault/interfere"
 	"agent/scripts/crashlab/fault/power"
 	"agent/scripts/crashlab/fault/server"
@@ -32,6 +33,7 @@ func faults() []lab.Fault {
 		interfere.Background(),
 		server.Fault(),
 		delegate.Fault(),
+		flows.Fault(),
 		interfere.Panic(),
 		interfere.Twin(),
 		interfere.Decision(),

@@ -38,6 +38,9 @@ const (
 	Opened      = 16
 	Replied     = 17
 	Closed      = 18
+	PhaseBegan  = 23
+	PhaseEnded  = 24
+	Rewound     = 27
 	Parked      = 28
 	LastKind    = 28 // of those that are numbered without a gap
 	Restored    = 32
@@ -136,7 +139,7 @@ func LoadFile(db, state string) (r *Record, err error) {
 	if tables == 0 {
 		return r, nil // killed before its tables were made
 	}
-	for _, part := range []func(*sql.DB, *Record, string) error{loadRuns, loadFacts, loadCalls, loadRequests} {
+	for _, part := range []func(*sql.DB, *Record, string) error{loadRuns, loadFacts, loadCalls, loadRequests, findCopies} {
 		if err := part(c, r, state); err != nil {
 			return nil, fmt.Errorf("read the copy: %v", err)
 		}
@@ -284,6 +287,7 @@ type Body struct {
 	Prompt               string
 	Parent, Role         string // of a run below another: that one, and what it is there for
 	Child                string // the run that carries a call out
+	Vars                 []string
 	Text                 string
 	Result               struct {
 		Outcome, Applied, How, Content, Blob string
@@ -300,10 +304,19 @@ type Body struct {
 		Choices []string
 		Call    *struct{ Turn, Index int64 }
 		About   string
+		Phase   *struct { // of a flow, that it is about
+			About, Phase string
+			Item         *struct{ Name string }
+		}
 	}
 }
 
+// Decode reads a fact. What a flow does again is read by nobody here, and its request is another
+// thing than a question.
 func (f Fact) Decode() (b Body, err error) {
+	if f.Kind == Rewound {
+		return b, nil
+	}
 	if err := json.Unmarshal(f.Body, &b); err != nil {
 		return b, fmt.Errorf("fact %d (kind %d) is not JSON: %v", f.Seq, f.Kind, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agent/scripts/crashlab/journal"
@@ -84,6 +85,7 @@ type History struct {
 
 	Parent, Role string            // of a run below another: that one, and what it is there for
 	Children     map[string]string // the runs that carry its calls out, by the calls' ids
+	vars         []string          // what its commands get beside what all get
 }
 
 // Takeover is a claim of a run that, by the facts, another process was driving.
@@ -164,13 +166,13 @@ func (f *Findings) follow(run journal.Run, facts []journal.Fact) *History {
 			continue
 		}
 		if x.Kind == journal.Created {
-			h.Prompt, h.Parent, h.Role = b.Prompt, b.Parent, b.Role
+			h.Prompt, h.Parent, h.Role, h.vars = b.Prompt, b.Parent, b.Role, b.Vars
 		}
 		if x.Kind == journal.Answered {
 			for i, c := range b.Calls {
 				h.Calls = append(h.Calls, &Call{
 					run: run.No, RunID: run.ID, Turn: x.Turn, Index: int64(i), id: c.ID, Tool: c.Tool, Args: string(c.Args),
-					Marks: marks.Find(string(c.Args)), proposed: x.Seq,
+					Marks: marks.Find(h.expand(string(c.Args))), proposed: x.Seq,
 				})
 			}
 			continue
@@ -180,6 +182,15 @@ func (f *Findings) follow(run journal.Run, facts []journal.Fact) *History {
 		}
 	}
 	return h
+}
+
+// expand is a call's text with the values that its shell puts in.
+func (h *History) expand(text string) string {
+	for _, v := range h.vars {
+		name, value, _ := strings.Cut(v, "=")
+		text = strings.ReplaceAll(text, "$"+name, value)
+	}
+	return text
 }
 
 // status follows the facts that say how a run stands.

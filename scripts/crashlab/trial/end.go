@@ -99,16 +99,16 @@ func (t *Trial) End() (judge.End, error) {
 		text = strings.ReplaceAll(text, t.World.Root, "")
 		return strings.ReplaceAll(text, marks.In(t.World.Number, ""), "mark-")
 	}
-	entries, err := os.ReadDir(t.World.Dir)
+	err := filepath.WalkDir(t.World.Dir, func(path string, x fs.DirEntry, err error) error {
+		if err != nil || x.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		e.Files[plain(strings.TrimPrefix(path, t.World.Dir+"/"))] = plain(string(b))
+		return err
+	})
 	if err != nil {
 		return e, err
-	}
-	for _, x := range entries {
-		b, err := os.ReadFile(filepath.Join(t.World.Dir, x.Name()))
-		if err != nil {
-			return e, err
-		}
-		e.Files[plain(x.Name())] = plain(string(b))
 	}
 	for _, q := range t.Record.Requests {
 		if q.Kind == "max_turns" {

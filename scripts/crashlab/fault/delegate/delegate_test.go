@@ -49,14 +49,11 @@ func TestScriptsCoverThePoints(t *testing.T) {
 // What the controls break is still there to be broken.
 func TestDamagesFit(t *testing.T) {
 	for _, d := range damages() {
-		if d.file == "" {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", d.file))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", d.File))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.apply(string(text)); err != nil {
+		if _, err := d.Apply(string(text)); err != nil {
 			t.Error(err)
 		}
 	}
