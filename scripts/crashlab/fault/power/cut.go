@@ -112,7 +112,9 @@ func (p *recording) judge(c cut, dir string) (judge.Findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(f, judge.CompareEffects(all, saw)...), nil
+	f = append(f, judge.CompareEffects(all, saw)...)
+	claims, err := compareClaims(r, dir)
+	return append(f, claims...), err
 }
 
 // openState opens the database itself, which nobody else will, and reads it whole.

@@ -66,7 +66,7 @@ func (c cut) key(shape string) string {
 }
 
 // shapes are the shapes whose stories are traced.
-func shapes() []string { return []string{"runbook", "anthropic"} }
+func shapes() []string { return []string{"runbook", "anthropic", flowShape} }
 
 // models are those by which a disk that heeds fsync may lose something. The first two have one
 // outcome only.
@@ -90,6 +90,11 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	if c.Only == "" || shape == "controls" {
 		if err := controls(ctx, l, exe); err != nil {
 			return err
+		}
+		if !c.Short {
+			if err := controlFlow(ctx, l, exe); err != nil {
+				return err
+			}
 		}
 	}
 	var wg sync.WaitGroup
@@ -121,13 +126,13 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 // trace records one story and cuts it. In the whole pass, what comes after a cut is cut too.
 func trace(ctx context.Context, l *lab.Lab, exe, shape, only string, c lab.Choice) (err error) {
 	base, twice := strings.CutSuffix(shape, againWord)
-	p, err := record(ctx, l, exe, base)
+	p, err := record(ctx, l, exe, base, nil)
 	if err != nil {
 		return fmt.Errorf("record the story whose power is cut: %w", err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if !twice {
-		if err := p.cutAll(ctx, only, c); err != nil || c.Short || only != "" {
+		if err := p.cutAll(ctx, only, c); err != nil || c.Short || only != "" || shape == flowShape {
 			return err
 		}
 	}
@@ -207,6 +212,9 @@ func (p *recording) choose(c lab.Choice) (judged, resumed []cut) {
 	if p.before != nil && p.world.Model != nil {
 		// The model's story has grown by what was asked for once more: another recording would not
 		// begin with it.
+		n = 0
+	}
+	if p.shape == flowShape {
 		n = 0
 	}
 	for range n {
