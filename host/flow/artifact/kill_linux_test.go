@@ -179,7 +179,7 @@ func TestKilledAnswer(t *testing.T) {
 				t.Errorf("%s, killed at %s: %q", before, point, got)
 			}
 			b.must(b.f.Answer(t.Context(), "docs/a.md", []byte("answer"), []string{digest([]byte("before"))}))
-			b.check(b.take(flow.Output{Path: "docs/a.md"}).Artifact)
+			b.take(flow.Output{Path: "docs/a.md"})
 			if b.content("docs/a.md") != "answer" {
 				t.Errorf("%q", b.content("docs/a.md"))
 			}

@@ -71,6 +71,7 @@ func (f *Folder) answer(ctx context.Context, name string, content []byte, mine [
 	if t.Info == nil {
 		return f.put(ctx, name, content, 0, nil)
 	}
+	_ = t.Dir.Remove(f.temp(t)) // what a killed process left: it may be a second name of the answer
 	r, err := f.read(ctx, t, 0, true)
 	if err != nil {
 		return err
