@@ -149,7 +149,7 @@ func few() []script {
 		host("models", "missing", at(0, fault.ArtifactLinked, 1), at(1, fault.ArtifactTemp, 1)),
 		host("delegate", none, at(0, fault.ChildRecorded, 3), at(1, fault.ChildEnded, 1)),
 		host("asks", none, at(0, fault.Parked, 1), at(1, fault.AnswerRecorded, 1)),
-		{family: "side", victim: "both", arms: []plan.Arm{at(0, fault.RunnerRunning, 2)}, harm: none},
+		{family: "sequence", victim: "both", arms: []plan.Arm{at(0, fault.RunnerRunning, 2)}, harm: none},
 	}
 }
 

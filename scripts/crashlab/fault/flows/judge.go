@@ -91,6 +91,9 @@ func (e *endings) of(ctx context.Context, family string) (ending, error) {
 func (x *attempt) atEnd() (judge.Findings, error) {
 	var f judge.Findings
 	fam, answered := families()[x.script.family], x.answered()
+	if x.failedUnknown() {
+		return x.onlyTwice(fam)
+	}
 	for _, h := range x.Histories {
 		if h.Run.Status != "completed" && len(x.answers) == 0 || h.Parent == "" && h.Run.Status != "completed" {
 			f.Add(judge.Stuck, "run %s (%s) is left %s", h.Run.ID, h.Role, h.Run.Status)
@@ -126,6 +129,27 @@ func (x *attempt) atEnd() (judge.Findings, error) {
 	}
 	more, err := x.regular(answered)
 	return append(f, more...), err
+}
+
+// failedUnknown says that the flow failed because a command was killed with its runner: nobody knows
+// what it did, it is not run again, and its phase has not made what it was to make.
+func (x *attempt) failedUnknown() bool {
+	root := x.root()
+	return x.script.victim == "both" && x.Unknown > 0 && root != nil && root.Run.Status == "failed"
+}
+
+// onlyTwice wants no effect to have happened more often than it is to.
+func (x *attempt) onlyTwice(fam *family) (judge.Findings, error) {
+	var f judge.Findings
+	saw, err := x.World.Witness.Counts()
+	for _, p := range fam.phases {
+		for _, letters := range p.effects() {
+			if n := saw[marks.In(x.World.Number, letters)]; n > max(fam.times[p.name], 1) {
+				f.Add(judge.Twice, "the effect %s happened %d times", letters, n)
+			}
+		}
+	}
+	return f, err
 }
 
 // asked counts what a person was asked, by what it was about.
@@ -193,6 +217,9 @@ func (x *attempt) judge(ctx context.Context, was *endings) error {
 		if x.script.victim != "both" {
 			x.Found.Add(judge.Needless, "no runner was killed, and the outcome of call %s is recorded as unknown", c)
 		}
+	}
+	if x.failedUnknown() {
+		return nil
 	}
 	was1, now := slices.Sorted(maps.Keys(end.world.Files)), slices.Sorted(maps.Keys(x.is.Files))
 	if !slices.Equal(was1, now) {
