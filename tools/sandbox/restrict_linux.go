@@ -236,11 +236,17 @@ func around(dir string, hidden []string) []rule {
 	return list
 }
 
+// unopened says that nobody can open what lies there: it is gone, closed to this user, or on a file
+// system that answers no more, such as a FUSE mount whose program has ended.
+func unopened(err error) bool {
+	return slices.ContainsFunc([]error{unix.ENOENT, unix.EACCES, unix.ENOTCONN, unix.ESTALE, unix.EIO}, func(no error) bool { return errors.Is(err, no) })
+}
+
 // addRule leaves out what is not there, and links: what one leads to has a rule of its own, or must
 // not get one.
 func addRule(ruleset int, r rule, handled uint64) error {
 	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
+	if unopened(err) {
 		return nil // nor can the command open it
 	}
 	if err != nil {
@@ -248,7 +254,11 @@ func addRule(ruleset int, r rule, handled uint64) error {
 	}
 	defer unix.Close(fd) // only a handle
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	err = unix.Fstat(fd, &st)
+	if unopened(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("look at %s: %w", r.path, err)
 	}
 	rights := r.rights & handled
