@@ -41,7 +41,11 @@ func (f *carrying) Plan(ctx context.Context, p *drive.Process, dry bool) (plan d
 	if dry {
 		f.copies = &artifact.Copies{Contents: f.copies.Contents, Looks: true}
 	}
-	fact, err := f.lookAtAll(ctx, p, f.s.Subjects())
+	w, err := f.world(ctx, p)
+	if err != nil {
+		return plan, "", err
+	}
+	fact, err := f.lookAtAll(ctx, p, f.s.Subjects(w))
 	if err != nil {
 		return plan, "", err
 	}

@@ -26,7 +26,7 @@ func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error
 			f.record(h, end)
 			return nil // what may begin now is another question
 		}
-		before, err := f.before(ctx, p.Instance)
+		before, err := f.before(ctx, p)
 		if err != nil {
 			return f.unreadable(ctx, h, err)
 		}
@@ -42,14 +42,19 @@ func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error
 	return nil
 }
 
-// before is what lies where a part will write, copied.
-func (f *carrying) before(ctx context.Context, x *flow.Instance) ([]journal.Artifact, error) {
-	taken, err := f.folder.Before(ctx, x.Outputs(), f.copies)
+// before is what lies where a part will write, copied. An error is a reason not to begin.
+func (f *carrying) before(ctx context.Context, p flow.Part) ([]journal.Artifact, error) {
+	taken, err := f.folder.Before(ctx, p.Instance.Outputs(), f.copies)
 	if err != nil {
 		return nil, err
 	}
 	var out []journal.Artifact
 	for _, t := range taken {
+		if t.SHA == "" && t.Invalid != "" && (p.Why == journal.WhyPerson || p.Why == journal.WhyRedo) {
+			// It came there since the phase was done, and a command that writes there may write
+			// through a link to a file of a person's.
+			return nil, fmt.Errorf("do %s again: %s: %s; move it away, then resume", p.Instance.Name(), t.Path, t.Invalid)
+		}
 		if t.SHA != "" {
 			out = append(out, t.Artifact)
 		}

@@ -185,6 +185,10 @@ func (a *assessment) underWay(x *Instance) {
 	case state == ChildRunning:
 		return
 	}
+	if c, ok := a.lost(x); ok && toCheck(x, a.w) {
+		a.missing(x, c)
+		return
+	}
 	changes := a.s.changes(x)
 	if x.Open.Part == journal.PartSkipIf {
 		changes = nil

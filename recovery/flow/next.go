@@ -28,7 +28,7 @@ func Next(s *State, w World) Action {
 		return a.bringHome(true, s.final)
 	}
 	if s.checked < s.Run.Epoch || s.again {
-		return Check{s.Subjects()}
+		return Check{s.Subjects(w)}
 	}
 	if a.unreadable != "" {
 		return a.interrupt()

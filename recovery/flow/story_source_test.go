@@ -65,7 +65,7 @@ func TestTakenAway(t *testing.T) {
 		v.fact(journal.FlowPhaseEnded{Phase: "build", Part: journal.PartWork, Run: v.s.Instances("build")[0].Open.Run, Digest: "d", Outcome: journal.PhaseDone,
 			In: []journal.Artifact{{Path: "plan.md"}}, Out: []journal.Artifact{artifact("claims.md", "c1")}, Quiet: true})
 		var names []string
-		for _, a := range v.s.Subjects() {
+		for _, a := range v.s.Subjects(World{}) {
 			names = append(names, a.Path)
 		}
 		got, want := slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(strings.Fields(c.want)))

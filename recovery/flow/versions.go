@@ -150,14 +150,15 @@ func (s *State) drop(x *Instance) {
 }
 
 // Subjects lists the artifacts that count and are to be looked at: sources that were read, and what
-// phases made that are done. Outputs of a phase that is at work, or is to be, are its own business.
+// phases made that are done, or only to be checked. Outputs of a phase that is at work, or is to be,
+// are its own business.
 // What a phase took away itself is missed only where one needs it that is not done.
-func (s *State) Subjects() []journal.Artifact {
+func (s *State) Subjects(w World) []journal.Artifact {
 	busy, done := map[string]bool{}, map[string]bool{}
 	for _, p := range s.Graph.Order() {
 		for _, x := range s.phases[p.Name].instances() {
 			for _, o := range x.Outputs() {
-				busy[o.Path] = busy[o.Path] || x.Open != nil || x.Status == StatusChecking || x.Status == StatusRewound
+				busy[o.Path] = busy[o.Path] || x.Open != nil && !toCheck(x, w) || x.Status == StatusRewound
 			}
 		}
 	}
@@ -177,7 +178,7 @@ func (s *State) Subjects() []journal.Artifact {
 			for _, name := range paths {
 				add(name, !x.final())
 			}
-			if x.Status == StatusDone {
+			if x.Status == StatusDone || toCheck(x, w) {
 				for _, o := range x.Outputs() {
 					add(o.Path, false)
 				}
@@ -185,6 +186,15 @@ func (s *State) Subjects() []journal.Artifact {
 		}
 	}
 	return out
+}
+
+// toCheck says whether an instance did its work and its check has not begun: what it made is as it
+// was taken.
+func toCheck(x *Instance, w World) bool {
+	if x.Open == nil {
+		return x.Status == StatusChecking
+	}
+	return x.Open.Part == journal.PartCheck && w.Children[x.Open.Run].State == ChildAbsent
 }
 
 // maker is the instance that made what counts of a file; nil for a source.
