@@ -56,7 +56,9 @@ func harmsOf(family string) []string {
 	switch family {
 	case "sequence", "side", "each":
 		return all
-	case "rounds", "redo":
+	case "rounds": // whose first phase looks for what the second made
+		return []string{"cut", "empty"}
+	case "redo":
 		return []string{"cut", "empty", "missing", "unreadable"}
 	}
 	return []string{"cut", "edit-keep", "empty", "link-restore", "missing", "unreadable"}
@@ -94,6 +96,7 @@ func (x *attempt) parts(kinds ...int64) ([]journal.Part, error) {
 }
 
 // counting lists the artifacts that count: those of phases that are done and have not begun again.
+// While a check runs, they are its own business.
 func (x *attempt) counting() ([]string, error) {
 	all, err := x.parts(journal.PhaseBegan, journal.PhaseEnded)
 	counts := map[string]bool{}
@@ -101,7 +104,7 @@ func (x *attempt) counting() ([]string, error) {
 		f := families()[x.script.family]
 		i := slices.IndexFunc(f.phases, func(q phase) bool { return q.name == p.Phase })
 		for _, out := range f.phases[i].outs() {
-			if p.Why != "ended" && p.Part == "work" && (p.Item == nil || strings.HasSuffix(out, "-"+p.Item.Name)) {
+			if p.Why != "ended" && (p.Part == "work" || x.ran(p.Run)) && (p.Item == nil || strings.HasSuffix(out, "-"+p.Item.Name)) {
 				delete(counts, out)
 			}
 		}
@@ -110,6 +113,34 @@ func (x *attempt) counting() ([]string, error) {
 		}
 	}
 	return slices.Sorted(maps.Keys(counts)), err
+}
+
+// ran says whether a run has begun.
+func (x *attempt) ran(run string) bool {
+	return slices.ContainsFunc(x.Histories, func(h *judge.History) bool { return h.Run.ID == run })
+}
+
+// atWork says whether a run of a phase has begun and not ended.
+func (x *attempt) atWork() bool {
+	return slices.ContainsFunc(x.Histories, func(h *judge.History) bool { return h.Parent != "" && !ended(h) })
+}
+
+func ended(h *judge.History) bool {
+	return slices.Contains([]string{"completed", "failed", "cancelled"}, h.Run.Status)
+}
+
+// moveAway does what a person is told to who wants an artifact back, or made again, and something
+// else lies in its place.
+func (x *attempt) moveAway() error {
+	root := x.root()
+	if x.harmed.path == "" || x.moved || root == nil || root.Run.Status != "interrupted" || !strings.HasPrefix(x.script.harm, "link-") {
+		return nil
+	}
+	last := x.World.Outputs[len(x.World.Outputs)-1]
+	if x.moved = strings.Contains(last.Text, "move it away"); !x.moved {
+		return nil
+	}
+	return os.Remove(filepath.Join(x.World.Dir, x.harmed.path))
 }
 
 // hurt does harm to an artifact, once one counts. Whatever still runs comes to its end first: it
@@ -123,6 +154,9 @@ func (x *attempt) hurt() error {
 		return nil
 	}
 	x.World.WaitRunners()
+	if root := x.root(); root == nil || ended(root) || x.script.harm == "unreadable" && x.atWork() {
+		return nil
+	}
 	all, err := x.counting()
 	if err != nil || len(all) == 0 {
 		return err

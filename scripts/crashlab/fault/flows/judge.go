@@ -105,16 +105,17 @@ func (x *attempt) atEnd() (judge.Findings, error) {
 	}
 	for _, p := range fam.phases {
 		for _, letters := range p.effects() {
-			want := max(fam.times[p.name], 1)
-			for _, again := range answered["redo"] {
+			least := max(fam.times[p.name], 1)
+			most := least
+			for _, again := range answered["redo"] { // it may have been at work, and without an effect yet
 				if again == p.name || again == letters {
-					want++
+					most++
 				}
 			}
-			if n := saw[marks.In(x.World.Number, letters)]; n > want {
-				f.Add(judge.Twice, "the effect %s happened %d times, and is to happen %d times", letters, n, want)
-			} else if n < want {
-				f.Add(judge.Lost, "the effect %s happened %d times, and is to happen %d times", letters, n, want)
+			if n := saw[marks.In(x.World.Number, letters)]; n > most {
+				f.Add(judge.Twice, "the effect %s happened %d times, and is to happen %d times", letters, n, most)
+			} else if n < least {
+				f.Add(judge.Lost, "the effect %s happened %d times, and is to happen %d times", letters, n, least)
 			}
 		}
 		for _, out := range p.outs() {

@@ -28,6 +28,7 @@ type attempt struct {
 	kills   int
 	harmed  harmed
 	mended  bool
+	moved   bool // what lay in the place of an artifact
 	said    string              // the question that was answered with the family's words
 	answers map[string][]string // phases about which a person was asked, by the answers
 	is      judge.End
@@ -118,7 +119,7 @@ func (x *attempt) proceed(ctx context.Context) error {
 			x.Found = append(x.Found, found...)
 			return trial.ErrFound
 		}
-		if err := x.hurt(); err != nil {
+		if err := errors.Join(x.hurt(), x.moveAway()); err != nil {
 			return err
 		}
 		if args, err = x.next(); err != nil {
@@ -183,7 +184,7 @@ func (x *attempt) next() ([]string, error) {
 		}
 		return []string{"answer", q.ID, word}, err
 	}
-	if slices.Contains([]string{"completed", "failed", "cancelled"}, root.Run.Status) {
+	if ended(root) {
 		return nil, nil
 	}
 	if plan.Pick(4, x.script.key(), turn) == 1 {
