@@ -150,9 +150,9 @@ func (s *State) drop(x *Instance) {
 }
 
 // Subjects lists the artifacts that count and are to be looked at: sources that were read, and what
-// phases made that are done, or only to be checked. Outputs of a phase that is at work, or is to be,
-// are its own business.
-// What a phase took away itself is missed only where one needs it that is not done.
+// phases made that are done, or only to be checked. Outputs of a phase that is at work, or is to
+// be, are its own business. What a phase took away itself is missed only where one needs it that is
+// not done.
 func (s *State) Subjects(w World) []journal.Artifact {
 	busy, done := map[string]bool{}, map[string]bool{}
 	for _, p := range s.Graph.Order() {

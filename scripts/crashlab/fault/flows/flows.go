@@ -2,7 +2,8 @@
 
 // Package flows has flows of phases killed wherever they can be: at the fault points of a drive, at
 // those that only a flow passes, and at any moment; once, twice and three times, each time a step
-// further. Between a kill and the next command an artifact may be lost or changed. What was
+// further. Between a kill and the next command an artifact may be lost or changed; elsewhere the disk
+// under the state has no room for a while. What was
 // interrupted is resumed and what is asked is answered, by processes of their own, to the end. Then
 // each part of a phase has had one run, whose id was on record before it; no effect is missing and
 // none is there more often than a person let it be; each artifact holds what it is to be made from;
@@ -62,7 +63,7 @@ func (s script) key() string {
 // parse reads a key, also one of another seed.
 func parse(key string) (s script, ok bool) {
 	f := strings.Split(key, "/")
-	if len(f) != 4 || families()[f[0]] == nil || f[3] != none && harms()[f[3]] == nil {
+	if len(f) != 4 || families()[f[0]] == nil || f[3] != none && f[3] != full && harms()[f[3]] == nil {
 		return s, false
 	}
 	s = script{family: f[0], victim: f[1], harm: f[3]}
@@ -96,6 +97,10 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	if s, ok := parse(c.Only); ok {
 		all = []script{s}
 	}
+	if l.Mounts != nil {
+		l.Report.NoteNotTried(name+"/"+full, l.Mounts)
+		all = slices.DeleteFunc(all, func(s script) bool { return s.harm == full })
+	}
 	was := &endings{lab: l}
 	var cases []lab.Case
 	for _, s := range all {
@@ -109,6 +114,10 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 			}
 			if s.moment == 0 && len(x.Fired) == 0 {
 				l.Report.AddFigure("flows: points not met", 1)
+			}
+			if s.harm == full {
+				l.Report.AddFigure("flows: disks filled", len(x.Fired))
+				return l.Finish(key, x.Trial, 0)
 			}
 			l.Report.AddFigure("flows: kills", len(x.Fired)+x.kills)
 			if x.harmed.path != "" {
@@ -126,7 +135,7 @@ func scripts(c lab.Choice) []script {
 		return few()
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 14))
-	return slices.Concat(few(), once(), often(rng), moments(rng), lost(rng))
+	return slices.Concat(few(), once(), often(rng), moments(rng), lost(rng), starved())
 }
 
 func at(command int, point fault.Point, pass int) plan.Arm {
@@ -149,6 +158,7 @@ func few() []script {
 		host("models", "missing", at(0, fault.ArtifactLinked, 1), at(1, fault.ArtifactTemp, 1)),
 		host("delegate", none, at(0, fault.ChildRecorded, 3), at(1, fault.ChildEnded, 1)),
 		host("asks", none, at(0, fault.Parked, 1), at(1, fault.AnswerRecorded, 1)),
+		host("sequence", full, at(0, fault.ArtifactCopied, 1)),
 		{family: "sequence", victim: "both", arms: []plan.Arm{at(0, fault.RunnerRunning, 2)}, harm: none},
 	}
 }

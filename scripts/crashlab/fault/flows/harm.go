@@ -129,7 +129,7 @@ func ended(h *judge.History) bool {
 	return slices.Contains([]string{"completed", "failed", "cancelled"}, h.Run.Status)
 }
 
-// moveAway does what a person is told to who wants an artifact back, or made again, and something
+// moveAway does what a person is asked to do who wants an artifact back, or made again, and something
 // else lies in its place.
 func (x *attempt) moveAway() error {
 	root := x.root()

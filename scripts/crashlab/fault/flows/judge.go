@@ -132,8 +132,8 @@ func (x *attempt) atEnd() (judge.Findings, error) {
 	return append(f, more...), err
 }
 
-// failedUnknown says that the flow failed because a command was killed with its runner: nobody knows
-// what it did, it is not run again, and its phase has not made what it was to make.
+// failedUnknown says that the flow failed because a command was killed with its runner: nobody
+// knows what it did, it is not run again, and its phase has not made what it was to make.
 func (x *attempt) failedUnknown() bool {
 	root := x.root()
 	return x.script.victim == "both" && x.Unknown > 0 && root != nil && root.Run.Status == "failed"

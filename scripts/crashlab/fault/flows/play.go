@@ -13,6 +13,7 @@ import (
 
 	"agent/scripts/crashlab/judge"
 	"agent/scripts/crashlab/lab"
+	"agent/scripts/crashlab/machine"
 	"agent/scripts/crashlab/plan"
 	"agent/scripts/crashlab/story"
 	"agent/scripts/crashlab/trial"
@@ -28,7 +29,9 @@ type attempt struct {
 	kills   int
 	harmed  harmed
 	mended  bool
-	moved   bool // what lay in the place of an artifact
+	moved   bool                // what lay in the place of an artifact
+	disk    *machine.Volume     // that is filled; nil for none
+	met     bool                // its point was reached
 	said    string              // the question that was answered with the family's words
 	answers map[string][]string // phases about which a person was asked, by the answers
 	is      judge.End
@@ -41,19 +44,24 @@ const file = "flow.md"
 // closes its world.
 func carryOut(ctx context.Context, l *lab.Lab, s script, change func(*attempt)) (*attempt, error) {
 	f := families()[s.family]
-	t, err := l.Begin(plan.Job{Tool: "shell", Situation: "first", Shape: "anthropic", Victim: s.victim, Arms: s.arms, Change: func(st *story.Story) {
+	arms := s.arms
+	if s.harm == full {
+		arms = nil // nobody is killed there
+	}
+	var disk *machine.Volume
+	t, err := l.Begin(plan.Job{Tool: "shell", Situation: "first", Shape: "anthropic", Victim: s.victim, Arms: arms, Change: func(st *story.Story) {
 		var number int
 		if _, err := fmt.Sscanf(st.Mark, "mark-%d-", &number); err != nil {
 			panic(err) // the form of a mark is a constant
 		}
 		st.Turns, st.Files[file] = nil, f.text(number)
 		st.Files["items.json"] = `["` + strings.Join(strings.Split(items, ""), `","`) + `"]`
-	}}, nil)
+	}}, s.small(&disk))
 	if err != nil {
 		return nil, err
 	}
 	t.Brief = t.Brief && s.moment == 0
-	x := &attempt{Trial: t, script: s, answers: map[string][]string{}}
+	x := &attempt{Trial: t, script: s, disk: disk, answers: map[string][]string{}}
 	t.MostTimes = 3
 	if err := x.prepare(f, change); err != nil {
 		return nil, errors.Join(err, t.World.Close(false))
@@ -131,6 +139,9 @@ func (x *attempt) proceed(ctx context.Context) error {
 
 // step carries out a command, and kills it where chance says so.
 func (x *attempt) step(args []string) error {
+	if x.disk != nil {
+		return x.StepHalting(args, x.script.arms, &x.met, x.starve)
+	}
 	if x.rng == nil || x.left == 0 {
 		return x.Step(args)
 	}
