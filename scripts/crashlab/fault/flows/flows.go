@@ -2,12 +2,12 @@
 
 // Package flows has flows of phases killed wherever they can be: at the fault points of a drive, at
 // those that only a flow passes, and at any moment; once, twice and three times, each time a step
-// further. Between a kill and the next command an artifact may be lost or changed; elsewhere the disk
-// under the state has no room for a while. What was
-// interrupted is resumed and what is asked is answered, by processes of their own, to the end. Then
-// each part of a phase has had one run, whose id was on record before it; no effect is missing and
-// none is there more often than a person let it be; each artifact holds what it is to be made from;
-// nobody was asked who is not asked without a kill; and every run has seen the same results.
+// further. Between a kill and the next command an artifact may be lost or changed; elsewhere the
+// disk under the state has no room for a while. What was interrupted is resumed and what is asked
+// is answered, by processes of their own, to the end. Then each part of a phase has had one run,
+// whose id was on record before it; no effect is missing and none is there more often than a person
+// let it be; each artifact holds what it is to be made from; nobody was asked who is not asked
+// without a kill; and every run has seen the same results.
 package flows
 
 import (

@@ -129,8 +129,8 @@ func ended(h *judge.History) bool {
 	return slices.Contains([]string{"completed", "failed", "cancelled"}, h.Run.Status)
 }
 
-// moveAway does what a person is asked to do who wants an artifact back, or made again, and something
-// else lies in its place.
+// moveAway does what a person is asked to do who wants an artifact back, or made again, and
+// something else lies in its place.
 func (x *attempt) moveAway() error {
 	root := x.root()
 	if x.harmed.path == "" || x.moved || root == nil || root.Run.Status != "interrupted" || !strings.HasPrefix(x.script.harm, "link-") {
