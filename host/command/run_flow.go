@@ -12,6 +12,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/flags"
+	"agent/host/flow/file"
 	hostflow "agent/host/flow"
 	"agent/host/model/runbook"
 	"agent/host/view"
@@ -52,7 +53,7 @@ func (s starting) completeFlow(ctx context.Context, given flags.Run, req *host.S
 	if err := hostflow.Free(ctx, s.Store, req.Folder, def); err != nil {
 		return err
 	}
-	if err := s.flowModels(ctx, given, req, thread, conf, def); err != nil {
+	if err := s.flowModels(ctx, given, req, thread, conf, p); err != nil {
 		return err
 	}
 	if req.Flow, err = json.Marshal(def); err != nil {
@@ -113,7 +114,8 @@ func checkTask(def *flow.Definition, name, task string) error {
 
 // flowModels chooses the models of the phases, each once, with how it is asked. The run's own is
 // that of phases which name none.
-func (s starting) flowModels(ctx context.Context, given flags.Run, req *host.StartRequest, thread *app.RunRow, conf *app.Settings, def *flow.Definition) error {
+func (s starting) flowModels(ctx context.Context, given flags.Run, req *host.StartRequest, thread *app.RunRow, conf *app.Settings, parsed *file.Parsed) error {
+	def := &parsed.Definition
 	def.Setups = map[string]journal.Setup{}
 	req.Model, req.ModelWhy = runbook.Name, "no phase asks a model that it does not name"
 	if slices.ContainsFunc(def.Phases, func(p flow.Phase) bool { return p.Model == "" }) {
@@ -132,7 +134,7 @@ func (s starting) flowModels(ctx context.Context, given flags.Run, req *host.Sta
 		if chosen[p.Model] == "" {
 			ch, err := s.flowModel(ctx, app.Wish{Model: p.Model, NoCompact: given.NoCompact}, nil, conf, req)
 			if err != nil {
-				return fmt.Errorf("phase %s: %w", p.Name, err)
+				return fmt.Errorf("%s:%d: phase %s: %w", def.Name, parsed.Lines[i], p.Name, err)
 			}
 			chosen[p.Model], def.Setups[ch.Name] = ch.Name, ch.Setup
 		}
