@@ -20,7 +20,8 @@ const showHelp = `Shows a run from its record: its status and place, what was as
 model answered, each call with its outcome, every decision of recovery with
 its reason, questions and answers. With --follow it continues with what
 happens now, until the run ends, or waits and nobody drives it; Ctrl-C ends
-the watching, never the run. Of a flow it shows a table: each phase with its
+the watching, never the run. Of a flow it shows where it was interrupted, what
+was found of its files and done about it, and a table: each phase with its
 status, try, run, time and cost, and what it made.
 
 last is the newest run of all folders, whatever became of it. Given a call
@@ -121,7 +122,7 @@ func (s showing) story(ctx context.Context, run string) error {
 		if b, ok := e.Body.(journal.RunCreated); ok {
 			flow = len(b.Flow) > 0
 		}
-		if f.Take(e); !flow {
+		if f.Take(e); !flow || besideTable(e.Body) {
 			t.Fact(run, e)
 		}
 	}
@@ -137,6 +138,17 @@ func (s showing) story(ctx context.Context, run string) error {
 	}
 	t.Next(v)
 	return nil
+}
+
+// besideTable says whether a fact of a flow is about what the table of its phases does not show:
+// where it was interrupted and went on, what its artifacts were found to be, and what was done
+// about them.
+func besideTable(b journal.Body) bool {
+	switch b.(type) {
+	case journal.RunInterrupted, journal.RunClaimed, journal.ArtifactsChecked, journal.ArtifactRestored, journal.PhaseRewound, journal.RequestAnswered:
+		return true
+	}
+	return false
 }
 
 // family prints the runs below a run; of a flow, the table of its phases.
