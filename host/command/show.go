@@ -20,9 +20,9 @@ const showHelp = `Shows a run from its record: its status and place, what was as
 model answered, each call with its outcome, every decision of recovery with
 its reason, questions and answers. With --follow it continues with what
 happens now, until the run ends, or waits and nobody drives it; Ctrl-C ends
-the watching, never the run. Of a flow it shows where it was interrupted, what
-was found of its files and done about it, and a table: each phase with its
-status, try, run, time and cost, and what it made.
+the watching, never the run. Of a flow it shows where it was interrupted,
+what was found of its files and done about it, and a table: each phase with
+its status, try, run, time and cost, and what it made.
 
 last is the newest run of all folders, whatever became of it. Given a call
 (c-…), it shows that call and its whole output.
