@@ -113,6 +113,9 @@ func (t *Tail) state(ctx context.Context, s watch.State) (over bool, err error) 
 	lost := s.Status == recovery.StatusRunning || s.Status == recovery.StatusQueued || s.Status == recovery.StatusWaiting && s.Kept
 	if lost && t.folder.CanWrite() {
 		t.idle = marks
+		if s.Kept {
+			return false, nil // who answered is about to drive it
+		}
 		if err = t.mark(ctx); ctx.Err() != nil {
 			return true, nil
 		}
