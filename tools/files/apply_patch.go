@@ -43,7 +43,7 @@ func (applyPatch) Spec() tools.Spec {
 // Describe names the files that the patch names. It is a local write, unless it changes what is
 // obeyed outside of the sandbox.
 func (applyPatch) Describe(folder string, args json.RawMessage) tools.Traits {
-	d := tools.Traits{Effect: journal.EffectWriteExternal, Paths: []string{}} // of what is no patch
+	d := tools.Traits{Effect: journal.EffectWriteExternal, Paths: []string{}, Touches: tools.TouchesPaths} // of what is no patch
 	a, err := tools.Decode[patchArgs](args)
 	if err != nil {
 		return d

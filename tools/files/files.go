@@ -12,16 +12,18 @@ package files
 import "agent/tools"
 
 // Tools makes the tools that work on the files of a workspace. No path leads them to a denied
-// folder, and they write nothing of what the policy names.
-func Tools(denied []string, policy func() []string) []tools.Tool {
-	l := limits{denied: denied, policy: policy}
+// folder, and they write nothing of what the policy names. A search passes over what the person
+// ignores everywhere too, in the file that ignores finds; nil is none.
+func Tools(denied []string, policy func() []string, ignores func() string) []tools.Tool {
+	l := limits{denied: denied, policy: policy, ignores: ignores}
 	return []tools.Tool{applyPatch{l}, editFile{l}, findFiles{l}, listDir{l}, readFile{l}, search{l}, writeFile{l}}
 }
 
 // limits are what the file tools share.
 type limits struct {
-	denied []string        // folders that no path leads to
-	policy func() []string // the person's policy: folders and files that are read and never written; nil is none
+	denied  []string        // folders that no path leads to
+	policy  func() []string // the person's policy: folders and files that are read and never written; nil is none
+	ignores func() string   // finds the file of what the person ignores everywhere; nil is none
 }
 
 // openToWrite opens a workspace for what writes in it.
@@ -31,6 +33,15 @@ func (l limits) openToWrite(folder string) (*Workspace, error) {
 		for _, path := range l.policy() {
 			w.policy = append(w.policy, guardedOf(path))
 		}
+	}
+	return w, err
+}
+
+// openToWalk opens a workspace for what goes through its folders.
+func (l limits) openToWalk(folder string) (*Workspace, error) {
+	w, err := OpenWorkspace(folder, l.denied)
+	if err == nil {
+		w.ignores = l.ignores
 	}
 	return w, err
 }

@@ -90,7 +90,7 @@ func (l limits) folder(folder, asked string) (*Workspace, *opened, error) {
 	if asked == "" {
 		asked = "."
 	}
-	w, err := OpenWorkspace(folder, l.denied)
+	w, err := l.openToWalk(folder)
 	if err != nil {
 		return nil, nil, err
 	}

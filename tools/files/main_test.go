@@ -31,5 +31,5 @@ func newBench(t *testing.T) *bench {
 // build makes the tools for the bench's folders as they are now.
 func (b *bench) build() {
 	b.T.Helper()
-	b.Use(Tools([]string{b.State, filepath.Join(b.State, "calls")}, nil)...)
+	b.Use(Tools([]string{b.State, filepath.Join(b.State, "calls")}, nil, nil)...)
 }

@@ -136,7 +136,7 @@ func (t search) Call(ctx context.Context, c tools.Call) (journal.Result, error) 
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
-	w, err := OpenWorkspace(c.Folder, t.denied)
+	w, err := t.openToWalk(c.Folder)
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}

@@ -4,23 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"agent/tools/excerpt"
+	"agent/tools/ignore"
 )
 
 // Bounds of a walk through folders.
 const (
-	maxDepth    = 200
-	maxVisited  = 1_000_000
-	maxIgnore   = 1 << 20 // bytes of a .gitignore
-	ignoreName  = ".gitignore"
-	excludeName = ".git/info/exclude"
+	maxDepth   = 200
+	maxVisited = 1_000_000
 )
 
 // errEnough ends a walk whose visitor has seen enough.
@@ -30,7 +26,7 @@ var errEnough = errors.New("enough")
 type visitor func(dir *opened, e fs.DirEntry, rel string) error
 
 // walker goes through the folders below one, in order of name: symlinks are not followed; .git, and
-// what .gitignore leaves out, is passed over.
+// what git ignores, is passed over.
 type walker struct {
 	ctx     context.Context
 	visit   visitor
@@ -52,12 +48,12 @@ func (k *walker) run(dir *opened) error {
 	return err
 }
 
-func (k *walker) folder(dir *opened, around *ignores, depth int) error {
+func (k *walker) folder(dir *opened, around *ignore.Rules, depth int) error {
 	entries, err := dir.entries(k.ctx)
 	if err != nil {
 		return err
 	}
-	own, err := dir.ignores(around)
+	own, err := ignore.Own(dir.root, dir.rel, around)
 	if err != nil {
 		return err
 	}
@@ -70,7 +66,7 @@ func (k *walker) folder(dir *opened, around *ignores, depth int) error {
 			return err
 		}
 		rel := path.Join(dir.rel, e.Name())
-		if e.Name() == ".git" || own.leavesOut(rel, e.IsDir()) {
+		if e.Name() == ".git" || own.LeavesOut(rel, e.IsDir()) {
 			continue
 		}
 		if !e.IsDir() {
@@ -86,7 +82,7 @@ func (k *walker) folder(dir *opened, around *ignores, depth int) error {
 }
 
 // Enter goes into a folder. One that cannot be entered is noted and does not end the walk.
-func (k *walker) enter(dir *opened, e fs.DirEntry, own *ignores, depth int) error {
+func (k *walker) enter(dir *opened, e fs.DirEntry, own *ignore.Rules, depth int) error {
 	rel := path.Join(dir.rel, e.Name())
 	if depth == maxDepth {
 		k.passed = append(k.passed, fmt.Sprintf("%s is too deep", excerpt.Name(rel)))
@@ -137,42 +133,14 @@ func (k *walker) note() string {
 	return text + "]\n"
 }
 
-// ignores reads the folder's own .gitignore. One that is no regular file, or is larger than any
-// real one, says nothing.
-func (o *opened) ignores(around *ignores) (*ignores, error) {
-	text, err := readSmall(o.root, ignoreName)
-	if err != nil || text == "" {
-		return around, err
-	}
-	base := o.rel
-	if base == "." {
-		base = ""
-	}
-	return &ignores{around: around, base: base, rules: parseIgnore(text)}, nil
-}
-
-// readSmall reads a regular file of a folder; "" if there is none.
-func readSmall(dir *os.Root, name string) (string, error) {
-	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnore {
-		return "", nil // not there, or not to be looked at: both say nothing
-	}
-	f, _, err := openRegular(dir, name, info)
-	if errors.Is(err, fs.ErrPermission) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() // it was only read from; nothing can be lost
-	b, err := io.ReadAll(io.LimitReader(f, maxIgnore))
-	return string(b), err
-}
-
 // around collects what the folders around this one say: those of the workspace, and those of the
-// repository above it.
-func (o *opened) around() (*ignores, error) {
-	chain, err := o.w.above()
+// repository above it; and what the person ignores everywhere.
+func (o *opened) around() (*ignore.Rules, error) {
+	person := ""
+	if o.w.ignores != nil {
+		person = o.w.ignores()
+	}
+	chain, err := ignore.Above(o.w.Real, person, nil)
 	if err != nil || o.rel == "." {
 		return chain, err
 	}
@@ -186,56 +154,11 @@ func (o *opened) around() (*ignores, error) {
 		if err != nil {
 			return nil, err
 		}
-		chain, err = dir.ignores(chain)
+		chain, err = ignore.Own(dir.root, dir.rel, chain)
 		dir.close()
 		if err != nil {
 			return nil, err
 		}
 	}
 	return chain, nil
-}
-
-// above collects what the repository that the workspace lies in says about it from outside.
-func (w *Workspace) above() (*ignores, error) {
-	top := w.Real
-	for {
-		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
-			break
-		}
-		if top == filepath.Dir(top) {
-			return nil, nil // no repository
-		}
-		top = filepath.Dir(top)
-	}
-	way, err := filepath.Rel(top, w.Real)
-	if err != nil {
-		return nil, fmt.Errorf("find the repository of %s: %v", w.Real, err)
-	}
-	chain, err := readAbove(top, excludeName, way, nil)
-	if err != nil || way == "." {
-		return chain, err
-	}
-	parts := strings.Split(filepath.ToSlash(way), "/")
-	for i := range parts {
-		folder := filepath.Join(top, filepath.Join(parts[:i]...))
-		if chain, err = readAbove(folder, ignoreName, path.Join(parts[i:]...), chain); err != nil {
-			return nil, err
-		}
-	}
-	return chain, nil
-}
-
-// readAbove reads one ignore file above the workspace. prefix is the way from what it speaks about
-// to the workspace.
-func readAbove(folder, name, prefix string, around *ignores) (*ignores, error) {
-	dir, err := os.OpenRoot(folder)
-	if err != nil {
-		return around, nil // a folder that cannot be opened says nothing
-	}
-	defer dir.Close() // it was only read from; nothing can be lost
-	text, err := readSmall(dir, name)
-	if err != nil || text == "" {
-		return around, err
-	}
-	return &ignores{around: around, prefix: filepath.ToSlash(prefix), rules: parseIgnore(text)}, nil
 }

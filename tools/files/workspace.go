@@ -31,6 +31,8 @@ type Workspace struct {
 	info   os.FileInfo
 	denied []guarded
 	policy []guarded // what can be read and not be written
+
+	ignores func() string // finds the file of what the person ignores everywhere; nil is none
 }
 
 // guarded is a folder that no path may lead to, or a folder or file that none may write.

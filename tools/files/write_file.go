@@ -70,9 +70,9 @@ func describeWrite(folder string, args json.RawMessage) tools.Traits {
 		Path string `json:"path"`
 	}
 	if json.Unmarshal(args, &a) != nil {
-		return tools.Traits{Effect: journal.EffectWriteExternal}
+		return tools.Traits{Effect: journal.EffectWriteExternal, Touches: tools.TouchesPaths}
 	}
-	return tools.Traits{Effect: writeEffect(folder, a.Path)}
+	return tools.Traits{Effect: writeEffect(folder, a.Path), Touches: tools.TouchesPaths}
 }
 
 // writeEffect calls a write among git's own files what it can be, a command that git runs later,

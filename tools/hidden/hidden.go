@@ -1,5 +1,5 @@
 // Package hidden carries out the hidden commands of the binary: the process that confines a
-// command, and the one that runs a call.
+// command, the one that runs a call, and the hooks of git that need no store.
 //
 // Every command of a run starts the binary once or twice more for them, and they need little of it.
 // So they are carried out while the packages of the binary are being initialised, as soon as those
@@ -14,6 +14,8 @@ import (
 	"runtime"
 
 	"agent/recovery/fault"
+	"agent/tools/githook"
+	"agent/tools/gitrepo/hooklines"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
 )
@@ -36,6 +38,8 @@ func run(args []string) (code int, ok bool) {
 	switch {
 	case len(args) > 1 && args[1] == sandbox.Command:
 		return sandbox.MainInInit(args[2:]), true
+	case len(args) > 1 && args[1] == hooklines.Command:
+		return 0, githook.Here().Main(args[2:]) == nil // else it needs the store, and goes on
 	case len(args) == 3 && args[1] == runner.Command:
 		// That a point is armed was reported by the host, whose setting it is.
 		if _, err := fault.Arm(); err != nil {

@@ -1,4 +1,6 @@
-package files
+// Package ignore knows what git leaves out: the rules of .gitignore, of info/exclude, and of the
+// file of what a person ignores everywhere.
+package ignore
 
 import (
 	"path"
@@ -6,13 +8,24 @@ import (
 	"strings"
 )
 
-// ignores is what the .gitignore of one folder says, and below it what the folders around it say.
-// Nil says nothing.
-type ignores struct {
-	around *ignores
+// Rules is what the .gitignore of one folder says, and below it what the folders around it say. Nil
+// says nothing.
+type Rules struct {
+	around *Rules
 	base   string // the folder in the workspace, with slashes; "" is the workspace
 	prefix string // of a folder above the workspace: the way from it to the workspace
+	text   string // what it says
 	rules  []rule
+}
+
+// Same reports whether two say the same of every path.
+func (g *Rules) Same(o *Rules) bool {
+	for ; g != nil && o != nil; g, o = g.around, o.around {
+		if g.base != o.base || g.prefix != o.prefix || g.text != o.text {
+			return false
+		}
+	}
+	return g == o
 }
 
 // rule is one line of a .gitignore.
@@ -26,14 +39,20 @@ type rule struct {
 	never    bool
 }
 
-// leavesOut reports whether a path of the workspace is left out. Its folders must have been asked
+// Below adds what the .gitignore of a folder of the workspace says, whose text is given. base is
+// the folder's path with slashes, "" for the workspace itself.
+func (g *Rules) Below(base, text string) *Rules {
+	if text == "" {
+		return g
+	}
+	return &Rules{around: g, base: base, text: text, rules: parse(text)}
+}
+
+// LeavesOut reports whether a path of the workspace is left out. Its folders must have been asked
 // about before: what lies in a folder that is left out cannot be taken back.
-func (g *ignores) leavesOut(rel string, isDir bool) bool {
+func (g *Rules) LeavesOut(rel string, isDir bool) bool {
 	for ; g != nil; g = g.around {
-		from := path.Join(g.prefix, rel)
-		if g.base != "" {
-			from = strings.TrimPrefix(rel, g.base+"/")
-		}
+		from := g.from(rel)
 		for i := len(g.rules) - 1; i >= 0; i-- {
 			if g.rules[i].matches(from, isDir) {
 				return !g.rules[i].negative
@@ -41,6 +60,17 @@ func (g *ignores) leavesOut(rel string, isDir bool) bool {
 		}
 	}
 	return false
+}
+
+// from is a path of the workspace as it is seen from the folder of the rules.
+func (g *Rules) from(rel string) string {
+	switch n := len(g.base); {
+	case n > 0 && len(rel) > n && rel[n] == '/' && rel[:n] == g.base:
+		return rel[n+1:]
+	case g.prefix == "", g.prefix == ".":
+		return rel
+	}
+	return path.Join(g.prefix, rel)
 }
 
 func (r *rule) matches(rel string, isDir bool) bool {
@@ -62,8 +92,8 @@ func (r *rule) matches(rel string, isDir bool) bool {
 	return r.re.MatchString(bytewise(rest))
 }
 
-// parseIgnore reads the lines of a .gitignore.
-func parseIgnore(text string) []rule {
+// parse reads the lines of a .gitignore.
+func parse(text string) []rule {
 	var rules []rule
 	for _, line := range strings.Split(strings.TrimPrefix(text, "\uFEFF"), "\n") {
 		line = trimSpaces(strings.TrimSuffix(line, "\r"))
