@@ -1,13 +1,13 @@
 package gitrepo
 
 import (
-	"bytes"
-	"encoding/binary"
 	"io/fs"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"agent/tools/dirent"
 )
 
 // entry is one name in a folder.
@@ -34,30 +34,14 @@ func (w *walk) list(dir string) ([]entry, error) {
 	}
 	defer unix.Close(fd) // it was only read from; nothing can be lost
 	if w.buffer == nil {
-		w.buffer = make([]byte, 32<<10)
+		w.buffer = make([]byte, dirent.Buffer)
 	}
 	var list []entry
-	for {
-		n, err := unix.Getdents(fd, w.buffer)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return list, &fs.PathError{Op: "read", Path: dir, Err: err}
-		}
-		if n <= 0 {
-			return w.typed(dir, list), nil
-		}
-		for rest := w.buffer[:n]; len(rest) > 19; {
-			// struct linux_dirent64: inode, offset, length of the record, type, name.
-			size := int(binary.NativeEndian.Uint16(rest[16:]))
-			name, _, _ := bytes.Cut(rest[19:size], []byte{0})
-			if s := string(name); s != "." && s != ".." {
-				list = append(list, entry{s, rest[18]})
-			}
-			rest = rest[size:]
-		}
+	err = dirent.Each(fd, w.buffer, func(name []byte, kind byte) { list = append(list, entry{string(name), kind}) })
+	if err != nil {
+		return list, &fs.PathError{Op: "read", Path: dir, Err: err}
 	}
+	return w.typed(dir, list), nil
 }
 
 // typed asks for the types that the file system did not tell.

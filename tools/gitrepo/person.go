@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"agent/tools/gitrepo/gitconfig"
 )
 
 // person is what a person's own configuration of git says, as far as it can name something in a
@@ -20,14 +22,7 @@ type person struct {
 func personOf(folder string) person {
 	var who person
 	who.Home, _ = os.UserHomeDir() // without one there are no files of it
-	files := []string{"/etc/gitconfig"}
-	if who.Home != "" {
-		config := os.Getenv("XDG_CONFIG_HOME")
-		if config == "" {
-			config = filepath.Join(who.Home, ".config")
-		}
-		files = append(files, filepath.Join(config, "git", "config"), filepath.Join(who.Home, ".gitconfig"))
-	}
+	files := gitconfig.PersonFiles(who.Home)
 	who.Settings = who.read(folder, files)
 	if repo, top := outer(folder); repo != "" {
 		who.Outer = who.read(folder, []string{filepath.Join(repo, "config"), filepath.Join(repo, "config.worktree")})
@@ -61,25 +56,17 @@ func linked(folder, hooks string) []string {
 func (who *person) read(folder string, files []string) []Setting {
 	w := &walk{s: Snapshot{Folder: folder}}
 	var found []Setting
-	for depth := 0; len(files) > 0 && depth < maxInclude; depth++ {
-		var more []string
-		for _, file := range files {
-			content, _ := contentOf(file)                 // what is not there says nothing
-			list, _ := parse(content, filepath.Dir(file)) // git refuses what cannot be read
-			if p, ok := w.inside(file); ok {
-				who.Files = append(who.Files, p)
-			}
-			for _, s := range list {
-				switch c := s.class(); {
-				case isInclude(s):
-					more = append(more, who.resolve(s.Base, s.Value))
-				case c == command || c == code || c == toggle || c == unknown:
-					found = append(found, s)
-				}
+	gitconfig.Each(files, who.Home, func(file string, list []gitconfig.Setting, _ error) {
+		if p, ok := w.inside(file); ok {
+			who.Files = append(who.Files, p)
+		}
+		for _, s := range list { // git refuses what cannot be read
+			s := Setting{Setting: s}
+			if c := s.class(); !s.Includes() && (c == command || c == code || c == toggle || c == unknown) {
+				found = append(found, s)
 			}
 		}
-		files = more
-	}
+	})
 	return found
 }
 
@@ -113,17 +100,5 @@ func outer(folder string) (repo, top string) {
 	}
 }
 
-func isInclude(s Setting) bool {
-	return s.Name == "path" && (s.Section == "include" || s.Section == "includeif")
-}
-
 // resolve is the path that a value names, seen from a folder.
-func (who person) resolve(base, value string) string {
-	if rest, ok := strings.CutPrefix(value, "~/"); ok {
-		return filepath.Join(who.Home, rest)
-	}
-	if filepath.IsAbs(value) {
-		return filepath.Clean(value)
-	}
-	return filepath.Join(base, value)
-}
+func (who person) resolve(base, value string) string { return gitconfig.Resolve(who.Home, base, value) }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent/tools/gitrepo/gitconfig"
 )
 
 // maxHooks bounds the files of one folder of hooks at the first look. In a larger one only those
@@ -82,7 +84,7 @@ func (w *walk) repository(repo string) {
 
 // config reads a configuration, and what it includes from the workspace.
 func (w *walk) config(p, repo string, depth int) []Setting {
-	if known, ok := w.at[p]; ok || depth > maxInclude {
+	if known, ok := w.at[p]; ok || depth > gitconfig.MaxInclude {
 		return known
 	}
 	w.at[p] = nil // it may include itself
@@ -90,7 +92,7 @@ func (w *walk) config(p, repo string, depth int) []Setting {
 	if !ok {
 		return nil
 	}
-	list, err := parse(content, filepath.Dir(w.path(p)))
+	plain, err := gitconfig.Parse(content, filepath.Dir(w.path(p)))
 	if err != nil || item.Digest == "unread" {
 		item.Harm = append(item.Harm, harmful("settings that cannot be read", content))
 	}
@@ -100,11 +102,15 @@ func (w *walk) config(p, repo string, depth int) []Setting {
 			w.config(to, repo, depth+1)
 		}
 	}
+	var list []Setting
+	for _, s := range plain {
+		list = append(list, Setting{Setting: s})
+	}
 	for _, s := range list {
 		if w.harms(s, p) {
-			item.Harm = append(item.Harm, harmful(s.key(), []byte(s.Value)))
+			item.Harm = append(item.Harm, harmful(s.Key(), []byte(s.Value)))
 		}
-		if isInclude(s) {
+		if s.Includes() {
 			if to, ok := w.inside(w.s.Person.resolve(s.Base, s.Value)); ok {
 				list = append(list, w.config(to, repo, depth+1)...)
 			}
@@ -149,7 +155,7 @@ func (w *walk) named(s Setting, top, repo string) {
 			w.hooks(p, repo)
 		}
 		return
-	case isInclude(s), c == harmless, c == address, c == folder, c == tool:
+	case s.Includes(), c == harmless, c == address, c == folder, c == tool:
 		return
 	case s.Section == "init" && s.Name == "templatedir":
 		if p, ok := w.inside(w.s.Person.resolve(s.Base, s.Value)); ok {
@@ -168,7 +174,7 @@ func (w *walk) named(s Setting, top, repo string) {
 				continue
 			}
 			if item, ok := w.add(p, Named, ""); ok {
-				item.Harm = []string{harmful("what "+s.key()+" runs", []byte(item.Link), []byte(item.Digest))}
+				item.Harm = []string{harmful("what "+s.Key()+" runs", []byte(item.Link), []byte(item.Digest))}
 				w.s.Items[p] = item
 			}
 		}

@@ -2,22 +2,20 @@ package gitrepo
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+
+	"agent/tools/gitrepo/gitconfig"
 )
 
 // Bounds of a look. What lies beyond them is named in Snapshot.Unseen, or counts as harmful.
 const (
 	maxEntries = 20_000   // files and folders in all, at the first look
 	maxKept    = 64 << 10 // bytes of one file that are kept to put it back
-	maxRead    = 1 << 20  // bytes of a configuration that are read
-	maxInclude = 10       // as git has it
 )
 
 // Obeyed looks at a workspace: one walk, breadth first. It takes about 1 ms for 1,000 files.
@@ -306,16 +304,8 @@ func (w *walk) read(p string, kind Kind, repo string) (Item, []byte, bool) {
 
 // contentOf reads a file, and never waits: a FIFO that was put in its place is not read.
 func contentOf(file string) (content []byte, whole bool) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, false
-	}
-	defer f.Close() // it was only read from; nothing can be lost
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxRead {
-		return nil, false
-	}
-	content, err = io.ReadAll(io.LimitReader(f, maxRead+1))
-	return content, err == nil && len(content) <= maxRead
+	content, err := gitconfig.ReadFile(file, gitconfig.MaxFile)
+	return content, err == nil
 }
 
 // inside is a path of the machine as one in the workspace, with the links on the way followed; ok

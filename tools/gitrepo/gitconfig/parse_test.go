@@ -1,4 +1,4 @@
-package gitrepo
+package gitconfig
 
 import (
 	"os"
@@ -36,10 +36,10 @@ func TestParseAsGitDoes(t *testing.T) {
 				want = append(want, strings.ReplaceAll(key+"="+value, "3\t4", "3 4"))
 			}
 		}
-		list, perr := parse([]byte(text), "")
+		list, perr := Parse([]byte(text), "")
 		var got []string
 		for _, s := range list {
-			key := s.key()
+			key := s.Key()
 			if s.Sub == "" && strings.Contains(text, `[a ""]`) {
 				key = s.Section + ".." + s.Name
 			}
