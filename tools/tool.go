@@ -49,9 +49,22 @@ type Traits struct {
 	// Paths are the files and folders that it works on; nil where that is the argument path.
 	Paths []string
 
+	// Touches says which files of the workspace it may change, where its effect is no read.
+	Touches Touches
+
 	// Question is what a tool that asks would ask; nil where its arguments make no question.
 	Question *journal.Question
 }
+
+// Touches says which files of its workspace a call may change.
+type Touches int
+
+// What a call may change.
+const (
+	TouchesAll   Touches = iota // whatever it likes, or nobody knows
+	TouchesPaths                // what lies at its paths
+	TouchesNone                 // nothing
+)
 
 // Caller is a tool that the host carries out.
 type Caller interface {
@@ -173,4 +186,11 @@ type Process interface {
 type Tidier interface {
 	// Tidy removes it. It is called once the end of the run is durable; a second time does no harm.
 	Tidy(run string) error
+}
+
+// Clearer is a tool whose call may be cut short and leave something that the same call, carried out
+// again, would take away first.
+type Clearer interface {
+	// Clear takes it away where the call is not carried out again. A second time does no harm.
+	Clear(c Call) error
 }

@@ -18,11 +18,13 @@ type Options struct {
 	State   string   // the state folder, absolute; no file tool reaches it
 	Calls   string   // the folder of all calls' folders, absolute
 	Exe     string   // the binary that carries out commands (runner.Main), absolute
+	Program string   // the file that git may run as a hook of ours, absolute; "" is none
 	Environ []string // the host's environment; a command gets what the allowlist lets through
 	Vars    []string // what commands get beside that, each "NAME=value"
 	Outputs Outputs
 	Fetch   fetch.Options
 	Sandbox *sandbox.System // confines commands; nil confines nothing
+	Ignores func() string   // finds the file of what the person ignores everywhere, as gitconfig.Ignores does; nil is none
 }
 
 // Tools makes the tools that every host has.
@@ -38,9 +40,9 @@ func Tools(o Options) ([]tools.Tool, error) {
 	denied := []string{o.State, o.Calls}
 	list := []tools.Tool{
 		askUser{}, confirmAction{}, fetchTool{o.Fetch}, readOutput{o.Outputs},
-		shell.New(shell.Options{Calls: o.Calls, Exe: o.Exe, Environ: o.Environ, Vars: o.Vars, Denied: denied, Sandbox: o.Sandbox}),
+		shell.New(shell.Options{Calls: o.Calls, Exe: o.Exe, Program: o.Program, Environ: o.Environ, Vars: o.Vars, Denied: denied, Sandbox: o.Sandbox}),
 	}
-	return append(list, files.Tools(denied, o.Sandbox.Policy)...), nil
+	return append(list, files.Tools(denied, o.Sandbox.Policy, o.Ignores)...), nil
 }
 
 // Registry has the built-in tools. Their schemas are the binary's own, so each is parsed when a

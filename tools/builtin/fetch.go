@@ -63,7 +63,7 @@ func (fetchTool) Spec() tools.Spec {
 // server need not keep what PUT and DELETE promise, nor heed a key.
 func (fetchTool) Describe(_ string, args json.RawMessage) tools.Traits {
 	a, err := tools.Decode[fetchArgs](args)
-	d := tools.Traits{Effect: journal.EffectRead, RetrySafe: true, Outward: "an address that cannot be read"}
+	d := tools.Traits{Effect: journal.EffectRead, RetrySafe: true, Outward: "an address that cannot be read", Touches: tools.TouchesNone}
 	if err != nil || fetch.Writes(a.Method) {
 		d.Effect, d.RetrySafe = journal.EffectWriteExternal, false
 	}

@@ -33,6 +33,8 @@ func TestLookAfterKill(t *testing.T) {
 		"touch fresh":              func(b *bench) bool { return b.There("fresh") },
 		"touch file":               func(b *bench) bool { return time.Since(toolstest.Stat(b.T, b.Path("file")).ModTime()) < time.Hour },
 		"git commit -m 'Say  it '": func(b *bench) bool { return strings.Contains(b.Git("log", "--format=%s"), "Say  it") },
+		"git commit -qm it":        func(b *bench) bool { return strings.Contains(b.Git("log", "--format=%s"), "it") },
+		"git commit -qam all":      func(b *bench) bool { return strings.Contains(b.Git("log", "--format=%s"), "all") },
 	} {
 		t.Run(script, func(t *testing.T) {
 			if script != "mkdir -p p/q/r" && script != "mv file other" && !strings.HasPrefix(script, "git") {
@@ -58,6 +60,9 @@ func TestLookAfterKill(t *testing.T) {
 					b.Git("add", "file")
 					b.Git("commit", "-q", "-m", "first")
 					b.Git("add", ".")
+				}
+				if strings.Contains(script, "-qam") {
+					b.Write("file", "more than x")
 				}
 				before := b.Witness()
 				c := b.Call("shell", args{"command": script})

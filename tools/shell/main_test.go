@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"agent/tools/githook"
+	"agent/tools/gitrepo/hooklines"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
 	"agent/tools/toolstest"
@@ -14,6 +16,10 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.Command {
 		os.Exit(sandbox.Main(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == hooklines.Command {
+		_ = githook.Here().Main(os.Args[2:])
+		os.Exit(0)
 	}
 	if len(os.Args) == 3 && os.Args[1] == "__runner" {
 		os.Exit(runner.Main(os.Args[2], runner.MainOptions{Hit: dieAt(filepath.Dir(os.Args[2]))}))

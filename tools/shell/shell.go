@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"agent/recovery"
@@ -18,6 +19,8 @@ import (
 	"agent/tools"
 	"agent/tools/excerpt"
 	"agent/tools/files"
+	"agent/tools/githook"
+	"agent/tools/gitrepo/hooklines"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
 	"agent/tools/shell/inspect"
@@ -27,7 +30,9 @@ import (
 type shell struct {
 	calls  string
 	exe    string
+	file   string
 	env    []string
+	hooks  func() bool // whether git reads hooks from its configuration
 	denied []string
 	box    *sandbox.System
 }
@@ -36,6 +41,8 @@ type shell struct {
 type Options struct {
 	Calls   string          // the folder of all calls' folders, absolute
 	Exe     string          // the binary that carries out commands (runner.Main), absolute
+	Program string          // the file that git may run as a hook of ours, absolute; "" is none
+	Git     string          // the git that commands use; "" is the one in PATH
 	Environ []string        // the host's environment; a command gets what the allowlist lets through
 	Vars    []string        // what commands get beside that, each "NAME=value"
 	Denied  []string        // folders that are no workspace
@@ -76,7 +83,10 @@ func (c confined) record() json.RawMessage {
 
 // New makes the tool.
 func New(o Options) tools.Tool {
-	return shell{calls: o.Calls, exe: o.Exe, env: append(Allowed(o.Environ), o.Vars...), denied: o.Denied, box: o.Sandbox}
+	return shell{
+		calls: o.Calls, exe: o.Exe, file: o.Program, env: append(Allowed(o.Environ), o.Vars...), denied: o.Denied, box: o.Sandbox,
+		hooks: sync.OnceValue(func() bool { return hooklines.Usable(o.Program) && githook.Configurable(o.Git) }),
+	}
 }
 
 // Spec describes the tool.
@@ -175,14 +185,14 @@ func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, e
 	if err != nil {
 		return nil, nil, err
 	}
-	is := confined{Before: inspect.Record(w, c.Folder, a.Command, a.Shell, t.env)}
+	is := confined{Before: inspect.Record(w, c.Folder, a.Command, a.Shell, t.file, t.env)}
 	w.Close()
 	interpreter, err := interpreterOf(a.Shell)
 	if err != nil {
 		return nil, nil, err
 	}
 	spec := runner.Spec{
-		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.env,
+		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.commandEnv(a),
 		Timeout: time.Duration(a.Timeout * float64(time.Second)),
 	}
 	if t.box != nil {
@@ -205,6 +215,15 @@ func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, e
 		return nil, nil, err
 	}
 	return is.record(), job, nil
+}
+
+// commandEnv is the environment of a command. Git is to run this program for the messages of its
+// commits, where nothing has to be installed for that; a command that only reads makes none.
+func (t shell) commandEnv(a shellArgs) []string {
+	if a.access() == sandbox.Read || !t.hooks() {
+		return t.env
+	}
+	return hooklines.Join(t.env, t.file)
 }
 
 // Tidy removes what the commands of a run share, once the run is over.

@@ -1,22 +1,20 @@
 package inspect
 
 import (
-	"bytes"
-	"compress/zlib"
-	"encoding/hex"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"agent/tools/files"
+	"agent/tools/gitrepo/gitconfig"
+	"agent/tools/gitrepo/hooklines"
+	"agent/tools/gitrepo/objects"
 )
 
 // repository is a repository before a commit. It is read from its files (gitrepository-layout(5)):
@@ -26,35 +24,22 @@ type repository struct {
 	Common  string `json:"common"`        // that of its main worktree
 	Ref     string `json:"ref,omitempty"` // the branch; "" when HEAD is detached
 	Head    string `json:"head,omitempty"`
-	Tree    string `json:"tree"`  // of the index
-	Marks   string `json:"marks"` // inode and time of what a commit writes
+	Tree    string `json:"tree"`            // of the index
+	Taken   string `json:"taken,omitempty"` // of all tracked files as they are on disk, where the commit takes those
+	Marks   string `json:"marks"`           // inode and time of what a commit writes
 	Hooks   bool   `json:"hooks,omitempty"`
 	Message string `json:"message"`
+
+	top string // of the work tree, where it was just found
 }
 
 // maxGit bounds each file of a repository that is read whole.
 const maxGit = 32 << 20
 
-// readPlain reads a regular file and never waits, whatever lies in its place.
-func readPlain(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read from; nothing can be lost
-	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxGit) {
-		err = fmt.Errorf("%s is no file that can be read", name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(f, maxGit))
-}
-
-// repoOf reads the repository of a folder. An error means that nothing can be said afterwards about
-// a commit in it.
-func repoOf(folder string) (repository, error) {
+// repoOf reads the repository of a folder, whose hooks may be those that run the program exe; all
+// says that a commit takes every tracked file. An error means that nothing can be said afterwards
+// about a commit in it.
+func repoOf(folder, exe string, all bool) (repository, error) {
 	r, err := repoAt(folder)
 	if err != nil {
 		return r, err
@@ -63,64 +48,46 @@ func repoOf(folder string) (repository, error) {
 		return r, err
 	}
 	for _, name := range configs(r) {
-		text, err := readPlain(name)
+		text, err := gitconfig.ReadFile(name, maxGit)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return r, err
 		}
-		if word := telling(strings.ToLower(string(text))); word != "" {
+		rest, _ := hooklines.Cut(string(text), exe)
+		if word := telling(strings.ToLower(rest), all); word != "" {
 			return r, fmt.Errorf("%s sets %s, which may change what a commit does", name, word)
 		}
 	}
-	if r.Hooks, err = hooks(filepath.Join(r.Common, "hooks")); err != nil {
+	if r.Hooks, err = hooks(filepath.Join(r.Common, "hooks"), exe); err != nil {
 		return r, err
 	}
 	if r.Ref, r.Head, err = r.head(); err != nil {
 		return r, err
 	}
-	if r.Tree, err = r.indexTree(); err != nil {
+	if r.Tree, err = r.objects().IndexTree(); err != nil {
 		return r, err
+	}
+	if all {
+		if r.Taken, err = r.objects().WorkTree(); err != nil {
+			return r, err
+		}
 	}
 	r.Marks = r.marks()
 	return r, nil
 }
 
-// repoAt finds the repository as git does: upwards.
+// repoAt finds the repository as git does.
 func repoAt(folder string) (repository, error) {
-	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
-		name := filepath.Join(at, ".git")
-		info, err := os.Stat(name)
-		switch {
-		case err == nil && info.IsDir():
-			return repository{Git: name, Common: name}, nil
-		case err == nil:
-			return linked(name)
-		case at == filepath.Dir(at):
-			return repository{}, fmt.Errorf("there is no repository above %s", folder)
-		}
+	r, ok, err := objects.Find(folder)
+	if err == nil && !ok {
+		err = fmt.Errorf("there is no repository above %s", folder)
 	}
+	return repository{Git: r.Git, Common: r.Common, top: r.Top}, err
 }
 
-// linked reads the .git file of a linked worktree or a submodule.
-func linked(name string) (repository, error) {
-	text, err := readPlain(name)
-	if err != nil {
-		return repository{}, err
-	}
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if !ok {
-		return repository{}, fmt.Errorf("%s names no repository", name)
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(name), dir)
-	}
-	r := repository{Git: dir, Common: dir}
-	if text, err := readPlain(filepath.Join(dir, "commondir")); err == nil {
-		r.Common = strings.TrimSpace(string(text))
-		if !filepath.IsAbs(r.Common) {
-			r.Common = filepath.Join(dir, r.Common)
-		}
-	}
-	return r, nil
+// objects is the same repository to who reads it. One whose objects have other ids, or whose refs
+// are stored otherwise, is refused before (telling).
+func (r repository) objects() objects.Repository {
+	return objects.Repository{Top: r.top, Git: r.Git, Common: r.Common}
 }
 
 // settled refuses a repository in the middle of something, or whose locks are taken.
@@ -149,11 +116,16 @@ func configs(r repository) []string {
 }
 
 // telling finds a setting by which a commit may be another one than its command says, or be stored
-// elsewhere.
-func telling(config string) string {
-	for _, word := range []string{
+// elsewhere; of one of all tracked files also a setting by which files are compared otherwise.
+func telling(config string, all bool) string {
+	words := []string{
 		"hookspath", "[hook", "include", "cleanup", "commitencoding", "refstorage", "objectformat", "sparse", "splitindex", "worktree =", "worktree=", "alias",
-	} {
+	}
+	if all {
+		config = strings.ReplaceAll(config, "filemode = true", "") // git writes it into each new repository
+		words = append(words, "filemode", "symlinks", "ignorecase", "trustctime", "checkstat", "ignorestat", "safecrlf")
+	}
+	for _, word := range words {
 		if strings.Contains(config, word) {
 			return word
 		}
@@ -161,9 +133,9 @@ func telling(config string) string {
 	return ""
 }
 
-// hooks says whether a commit runs something before it is made. What runs after it cannot be looked
-// at.
-func hooks(dir string) (bool, error) {
+// hooks says whether a commit runs something of others before it is made. What runs after it cannot
+// be looked at.
+func hooks(dir, exe string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -179,7 +151,7 @@ func hooks(dir string) (bool, error) {
 		}
 		switch e.Name() {
 		case "pre-commit", "prepare-commit-msg", "commit-msg":
-			before = true
+			before = before || !ours(filepath.Join(dir, e.Name()), exe)
 		case "post-commit", "reference-transaction", "post-index-change":
 			return false, fmt.Errorf("the hook %s acts when the commit is made", e.Name())
 		}
@@ -187,45 +159,24 @@ func hooks(dir string) (bool, error) {
 	return before, nil
 }
 
-// head reads where HEAD leads. id is "" on a branch without a commit.
-func (r repository) head() (ref, id string, err error) {
-	text, err := readPlain(filepath.Join(r.Git, "HEAD"))
-	if err != nil {
-		return "", "", err
-	}
-	line := strings.TrimSpace(string(text))
-	ref, symbolic := strings.CutPrefix(line, "ref: ")
-	if !symbolic {
-		return "", line, hexID(line)
-	}
-	if !strings.HasPrefix(ref, "refs/heads/") || strings.Contains(ref, "..") {
-		return ref, "", fmt.Errorf("HEAD leads to %s", ref)
-	}
-	text, err = readPlain(filepath.Join(r.Common, ref))
-	if err == nil {
-		id = strings.TrimSpace(string(text))
-		return ref, id, hexID(id)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return ref, "", err
-	}
-	packed, err := readPlain(filepath.Join(r.Common, "packed-refs"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return ref, "", err
-	}
-	for line := range strings.Lines(string(packed)) {
-		if id, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == ref {
-			return ref, id, hexID(id)
-		}
-	}
-	return ref, "", nil
+// ours says whether a hook's file only runs the program exe.
+func ours(name, exe string) bool {
+	text, err := gitconfig.ReadFile(name, maxHook)
+	return err == nil && slices.ContainsFunc(hooklines.Hooks(), func(h hooklines.Hook) bool {
+		return h.Event == filepath.Base(name) && h.Script(exe) == string(text)
+	})
 }
 
-func hexID(id string) error {
-	if _, err := hex.DecodeString(id); err != nil || len(id) != 40 {
-		return fmt.Errorf("%.60q is no commit's id", id)
+// maxHook bounds a hook's file that could be ours, in bytes.
+const maxHook = 64 << 10
+
+// head reads where HEAD leads. id is "" on a branch without a commit.
+func (r repository) head() (ref, id string, err error) {
+	head, err := r.objects().Head()
+	if err == nil && head.Ref != "" && !strings.HasPrefix(head.Ref, "refs/heads/") {
+		err = fmt.Errorf("HEAD leads to %s", head.Ref)
 	}
-	return nil
+	return head.Ref, head.Commit, err
 }
 
 // marks tells whether anything moved HEAD or its branch, also there and back.
@@ -259,11 +210,11 @@ func (r repository) inspect(began time.Time) (found, string) {
 	case id == r.Head:
 		return r.inspectSame()
 	}
-	c, err := readCommit(r.Common, id)
+	c, err := r.objects().FreshCommit(id)
 	if err != nil {
 		return foundOdd, err.Error()
 	}
-	why := c.differs(r, began)
+	why := differs(c, r, began)
 	if why != "" {
 		return foundOdd, fmt.Sprintf("HEAD is the commit %.12s, and %s", id, why)
 	}
@@ -271,7 +222,7 @@ func (r repository) inspect(began time.Time) (found, string) {
 }
 
 func (r repository) inspectSame() (found, string) {
-	tree, err := r.indexTree()
+	tree, err := r.objects().IndexTree()
 	switch {
 	case err != nil:
 		return foundOdd, err.Error()
@@ -285,74 +236,26 @@ func (r repository) inspectSame() (found, string) {
 	return foundOld, "HEAD and what is staged are exactly as before"
 }
 
-// commit is a commit's object.
-type commit struct {
-	tree, message string
-	parents       []string
-	when          int64 // of the committer, seconds since 1970
-	encoded       bool
-}
-
 // clockLag is how far the clock of git may be behind the one that said when the command began. Git
 // asks for whole seconds, and the kernel answers with the time of its last tick: a commit made as a
 // second begins belongs to the second before.
 const clockLag = time.Second / 10
 
 // differs says why a commit is not the one that was to be made; empty when it is.
-func (c commit) differs(r repository, began time.Time) string {
+func differs(c objects.Commit, r repository, began time.Time) string {
 	var parents []string
 	if r.Head != "" {
 		parents = []string{r.Head}
 	}
 	switch {
-	case !slices.Equal(c.parents, parents):
+	case !slices.Equal(c.Parents, parents):
 		return "its parent is not what HEAD was"
-	case c.tree != r.Tree:
+	case c.Tree != cmp.Or(r.Taken, r.Tree):
 		return "its tree is not what was staged"
-	case c.message != r.Message || c.encoded:
+	case c.Message != r.Message && hooklines.Without(c.Message) != r.Message || c.Encoded:
 		return "its message is not the one that was given"
-	case c.when < began.Add(-clockLag).Unix():
+	case c.When < began.Add(-clockLag).Unix():
 		return "it is older than the command"
 	}
 	return ""
-}
-
-// readCommit reads a commit that was just made, and so lies alone in its file.
-func readCommit(common, id string) (commit, error) {
-	packed, err := readPlain(filepath.Join(common, "objects", id[:2], id[2:]))
-	if err != nil {
-		return commit{}, err
-	}
-	z, err := zlib.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return commit{}, err
-	}
-	text, err := io.ReadAll(io.LimitReader(z, maxGit))
-	if err != nil {
-		return commit{}, err
-	}
-	kind, body, _ := strings.Cut(string(text), "\x00")
-	if !strings.HasPrefix(kind, "commit ") {
-		return commit{}, fmt.Errorf("%.12s is no commit", id)
-	}
-	head, message, _ := strings.Cut(body, "\n\n")
-	c := commit{message: message}
-	for line := range strings.Lines(head) {
-		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		switch key {
-		case "tree":
-			c.tree = value
-		case "parent":
-			c.parents = append(c.parents, value)
-		case "encoding":
-			c.encoded = true
-		case "committer":
-			words := strings.Fields(value)
-			if len(words) > 1 {
-				// A time that is no number counts as the oldest, and so refuses the commit.
-				c.when, _ = strconv.ParseInt(words[len(words)-2], 10, 64)
-			}
-		}
-	}
-	return c, nil
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"agent/tools/gitrepo/hooklines"
+	"agent/tools/gitrepo/objects"
 )
 
 // repoBench is a repository with one commit and something staged.
@@ -49,7 +52,7 @@ func TestGitIndexTree(t *testing.T) {
 		}
 		b.Git("add", "-A")
 		b.Git("update-index", "--index-version", fmt.Sprint(2+i%3))
-		repo, err := repoOf(b.Dir)
+		repo, err := repoOf(b.Dir, "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +99,7 @@ func TestGitLook(t *testing.T) {
 		"packed":             {func(b *bench) { b.Git("commit", "-q", "-m", "second"); b.Git("gc", "-q") }, foundOdd, ""},
 	} {
 		b := repoBench(t)
-		repo, err := repoOf(b.Dir)
+		repo, err := repoOf(b.Dir, "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +112,7 @@ func TestGitLook(t *testing.T) {
 		}
 	}
 	b := repoBench(t)
-	repo, err := repoOf(b.Dir)
+	repo, err := repoOf(b.Dir, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +125,13 @@ func TestGitLook(t *testing.T) {
 
 // The second of a commit comes from a clock that is a little behind.
 func TestCommitAsASecondBegins(t *testing.T) {
-	made := commit{when: 99}
+	made := objects.Commit{When: 99}
 	for began, want := range map[time.Time]string{
 		time.Unix(99, 999e6): "",
 		time.Unix(100, 7e6):  "",
 		time.Unix(100, 2e8):  "it is older than the command",
 	} {
-		if why := made.differs(repository{}, began); why != want {
+		if why := differs(made, repository{}, began); why != want {
 			t.Errorf("a commit of second 99, and the command began at %d.%03d: %q", began.Unix(), began.Nanosecond()/1e6, why)
 		}
 	}
@@ -153,13 +156,13 @@ func TestGitNotLookedAt(t *testing.T) {
 	} {
 		b := repoBench(t)
 		before(b)
-		if r, err := repoOf(b.Dir); err == nil {
+		if r, err := repoOf(b.Dir, "", false); err == nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
 	b := repoBench(t)
 	b.hook("pre-commit")
-	repo, err := repoOf(b.Dir)
+	repo, err := repoOf(b.Dir, "", false)
 	if err != nil || !repo.Hooks {
 		t.Fatalf("%v, %+v", err, repo)
 	}
@@ -200,13 +203,146 @@ func (b *bench) fifo(rel string) {
 	}
 }
 
+// on has git run the program of a test for messages: in the configuration, as a newer git reads it,
+// and as files of hooks, as every git does. The program adds the trailer.
+func (b *bench) on() (exe string) {
+	b.T.Helper()
+	exe = filepath.Join(b.T.TempDir(), "it's agent")
+	script := "#!/bin/sh\n[ \"$2\" = strip ] || git interpret-trailers --in-place --trailer 'Agent-Checkpoint: k-6b0d81kq7xw2' \"$3\"\n"
+	if err := os.WriteFile(exe, []byte(script), 0o755); err != nil {
+		b.T.Fatal(err)
+	}
+	config, err := os.ReadFile(b.Path(".git/config"))
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.Write(".git/config", string(config)+hooklines.Section(exe))
+	for _, h := range hooklines.Hooks() {
+		b.hook(h.Event)
+		b.Write(".git/hooks/"+h.Event, h.Script(exe))
+	}
+	return exe
+}
+
+// A repository in which git runs this program for messages is inspected like any other, and a
+// commit's message without the trailer is the one that was given.
+func TestGitOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		then func(b *bench)
+		want found
+		why  string
+	}{
+		"nothing":           {func(*bench) {}, foundOld, "exactly as before"},
+		"made":              {func(b *bench) { b.Git("commit", "-q", "-m", "second") }, foundNew, "with the tree and the message"},
+		"made, no verify":   {func(b *bench) { b.Git("commit", "-q", "--no-verify", "-m", "second") }, foundNew, ""},
+		"another message":   {func(b *bench) { b.Git("commit", "-q", "-m", "second or third") }, foundOdd, "message"},
+		"something between": {func(b *bench) { b.Git("commit", "-q", "-m", "second", "-m", "Seen-By: a") }, foundOdd, "message"},
+		"another id": {func(b *bench) {
+			b.Git("commit", "-q", "-m", "second", "-m", "Agent-Checkpoint: k-6b0d81kq7xwu")
+		}, foundOdd, "message"},
+	} {
+		b := repoBench(t)
+		repo, err := repoOf(b.Dir, b.on(), false)
+		if err != nil || repo.Hooks {
+			t.Fatalf("%s: %v %+v", name, err, repo)
+		}
+		repo.Message = "second\n"
+		began := time.Now()
+		c.then(b)
+		if f, why := repo.inspect(began); f != c.want || !strings.Contains(why, c.why) {
+			t.Errorf("%s: %d, %s", name, f, why)
+		}
+	}
+}
+
+// Lines that are nearly ours are somebody else's.
+func TestGitOnOfOthers(t *testing.T) {
+	for name, before := range map[string]func(b *bench){
+		"another program": func(b *bench) { b.edit(".git/config", "s agent", "s agents") },
+		"another event":   func(b *bench) { b.edit(".git/config", "event = commit-msg", "event = pre-commit") },
+		"another command": func(b *bench) { b.edit(".git/config", "|| :", "|| touch x") },
+		"one more line": func(b *bench) {
+			b.edit(".git/config", "event = commit-msg", "event = commit-msg\n\tevent = pre-commit")
+		},
+		"another section":       func(b *bench) { b.Git("config", "hook.linter.command", "lint") },
+		"our name once more":    func(b *bench) { b.Git("config", "hook.agent-strip.event", "pre-commit") },
+		"a hook that runs more": func(b *bench) { b.edit(".git/hooks/commit-msg", "|| :", "; touch x") },
+		"another condition":     func(b *bench) { b.edit(".git/hooks/commit-msg", "= : ||", "= : || touch x ||") },
+	} {
+		b := repoBench(t)
+		exe := b.on()
+		before(b)
+		if r, err := repoOf(b.Dir, exe, false); err == nil && !r.Hooks {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func (b *bench) edit(rel, from, to string) {
+	b.T.Helper()
+	text, err := os.ReadFile(b.Path(rel))
+	if err != nil || !strings.Contains(string(text), from) {
+		b.T.Fatalf("%v %q is not in %s", err, from, text)
+	}
+	b.Write(rel, strings.ReplaceAll(string(text), from, to))
+}
+
+// A commit of all tracked files has the tree of what is on disk.
+func TestGitCommitAll(t *testing.T) {
+	run := func(script string) func(b *bench) {
+		return func(b *bench) {
+			cmd := exec.Command("/bin/sh", "-c", script)
+			cmd.Dir = b.Dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				b.T.Fatalf("%s: %v %s", script, err, out)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		before, then string
+		want         found
+		why          string
+	}{
+		"nothing":          {"echo new > file", "", foundOld, "exactly as before"},
+		"made":             {"echo new > file; rm d.x; chmod +x d/e/f; echo z > untracked", "git commit -qam second", foundNew, "with the tree"},
+		"a link":           {"ln -sfn a file; git add file; ln -sfn b file", "git commit -qam second", foundNew, "with the tree"},
+		"of the index":     {"echo new > file", "git commit -qm second", foundOdd, "tree"},
+		"written later":    {"echo new > file", "echo newer > file; git commit -qam second", foundOdd, "tree"},
+		"same size, later": {"echo one > file; git add file; echo two > file", "echo six > file; git commit -qam second", foundOdd, "tree"},
+		"staged only":      {"echo new > file", "git add -u", foundOdd, "something else is staged"},
+	} {
+		b := repoBench(t)
+		run(c.before)(b)
+		repo, err := repoOf(b.Dir, "", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		repo.Message = "second\n"
+		began := time.Now()
+		run(c.then)(b)
+		if f, why := repo.inspect(began); f != c.want || !strings.Contains(why, c.why) {
+			t.Errorf("%s: %d, %s", name, f, why)
+		}
+	}
+	for name, before := range map[string]string{
+		"a filter": "echo '* text=auto' > .gitattributes; echo x > file", "a file mode": "git config core.fileMode false",
+		"another kind": "rm file; mkdir file", "assumed": "git update-index --assume-unchanged file",
+	} {
+		b := repoBench(t)
+		run(before)(b)
+		if r, err := repoOf(b.Dir, "", true); err == nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
 // Linked worktrees have their files elsewhere.
 func TestGitWorktree(t *testing.T) {
 	b := repoBench(t)
 	b.Git("worktree", "add", "-q", "-b", "side", "wt")
 	b.Write("wt/new", "x")
 	b.Git("-C", "wt", "add", "new")
-	repo, err := repoOf(b.Path("wt"))
+	repo, err := repoOf(b.Path("wt"), "", false)
 	if err != nil || repo.Ref != "refs/heads/side" {
 		t.Fatalf("%v, %+v", err, repo)
 	}
@@ -216,16 +352,4 @@ func TestGitWorktree(t *testing.T) {
 	if f, why := repo.inspect(began); f != foundNew {
 		t.Errorf("%d, %s", f, why)
 	}
-}
-
-// FuzzIndex: an index that is damaged is refused and never read beyond its end.
-func FuzzIndex(f *testing.F) {
-	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00xxxxxxxxxxxxxxxxxxxx"))
-	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + strings.Repeat("\x00", 62) + "\x00a\x00xxxxxxxxxxxxxxxxxxxx"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		files, err := readIndex(b)
-		if err == nil {
-			treeOf(files, "")
-		}
-	})
 }

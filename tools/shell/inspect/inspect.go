@@ -15,8 +15,9 @@ import (
 )
 
 // Record looks at the world before a command whose effect can be looked at afterwards; nil for
-// every other command.
-func Record(w *files.Workspace, folder, script, shell string, env []string) *Before {
+// every other command. A repository in which git runs the program exe for messages is like one
+// without hooks.
+func Record(w *files.Workspace, folder, script, shell, exe string, env []string) *Before {
 	d, ok := parse(script, shell)
 	if !ok {
 		return nil
@@ -27,7 +28,7 @@ func Record(w *files.Workspace, folder, script, shell string, env []string) *Bef
 	}
 	var sc Before
 	if d.verb == "git commit" {
-		repo, err := repoOf(folder)
+		repo, err := repoOf(folder, exe, d.flags["a"])
 		if err != nil {
 			return nil
 		}

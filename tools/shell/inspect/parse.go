@@ -171,7 +171,8 @@ func longLetter(long string) byte {
 	return long[2]
 }
 
-// commit reads the words after git: nothing but a commit of the index as it is, with a message.
+// commit reads the words after git: nothing but a commit of the index as it is, or of all tracked
+// files, with a message.
 func (d *command) commit(words []string) bool {
 	if words[0] != "commit" {
 		return false
@@ -180,21 +181,52 @@ func (d *command) commit(words []string) bool {
 	var parts []string
 	for i := 1; i < len(words); i++ {
 		w := words[i]
+		given := false
 		switch {
-		case (w == "-m" || w == "--message") && i+1 < len(words):
-			i++
-			parts = append(parts, words[i])
+		case w == "--message":
+			w, given = "", true
 		case strings.HasPrefix(w, "--message="):
 			parts = append(parts, strings.TrimPrefix(w, "--message="))
-		case strings.HasPrefix(w, "-m"):
-			parts = append(parts, w[2:])
-		case w == "-q" || w == "--quiet":
+		case w == "--quiet":
+		case w == "--all":
+			d.flags["a"] = true
+		case len(w) > 1 && w[0] == '-' && w[1] != '-':
+			var ok bool
+			if w, given, ok = d.letters(w[1:]); !ok {
+				return false
+			}
 		default:
 			return false
+		}
+		if given && w == "" {
+			if i++; i == len(words) {
+				return false
+			}
+			w = words[i]
+		}
+		if given {
+			parts = append(parts, w)
 		}
 	}
 	d.message = tidyMessage(strings.Join(parts, "\n\n"))
 	return d.message != ""
+}
+
+// letters reads options of one letter that stand together, such as -qam. What follows an m is the
+// message, or, if nothing does, the next word.
+func (d *command) letters(list string) (message string, given, ok bool) {
+	for i, c := range list {
+		switch c {
+		case 'q':
+		case 'a':
+			d.flags["a"] = true
+		case 'm':
+			return list[i+1:], true, true
+		default:
+			return "", false, false
+		}
+	}
+	return "", false, true
 }
 
 // tidyMessage is git's own clean-up of a message that was not edited (git-commit(1),
