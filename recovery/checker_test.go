@@ -47,7 +47,8 @@ func (k *checker) call(p journal.Place) *watched {
 
 // see reads one fact and says what is wrong with it; "" when nothing is.
 func (k *checker) see(e journal.Event) string {
-	if _, resolved := e.Body.(journal.CallResolved); k.over && !resolved {
+	after := e.Body.Kind() == journal.KindCallResolved || e.Body.Kind() == journal.KindCommitSeen
+	if k.over && !after {
 		return fmt.Sprintf("%s after the end", e.Body.Kind())
 	}
 	switch b := e.Body.(type) {
@@ -59,7 +60,7 @@ func (k *checker) see(e journal.Event) string {
 		}
 		k.others = map[string]journal.Unknown{}
 		for _, u := range b.Unknown {
-			if k.word != journal.WordRun { // the other run may not have heard of it yet
+			if k.word != journal.WordRun { // the other run may not have heard of it yet, or the model knows of it
 				k.others[u.ID] = u
 			}
 		}
@@ -114,6 +115,20 @@ func (k *checker) seeCall(e journal.Event) string {
 		c.unknown = c.doubt
 	case journal.CallResolved:
 		return k.rules(b)
+	case journal.FilesChanged:
+		if b.During == nil {
+			break
+		}
+		if c := k.call(*b.During); c == nil || !c.started {
+			return fmt.Sprintf("files changed while call %s was under way, which never started", b.During)
+		}
+	case journal.CommitSeen:
+		if b.During == nil {
+			break
+		}
+		if c := k.call(*b.During); c == nil || !c.started {
+			return fmt.Sprintf("a commit was made while call %s was under way, which never started", b.During)
+		}
 	case journal.ApprovalVoided:
 		c := k.call(b.Place)
 		c.yes, c.runAnyway = false, false
@@ -121,8 +136,8 @@ func (k *checker) seeCall(e journal.Event) string {
 	return ""
 }
 
-// rules takes a word on a call. That a call was run once more is true only where a person decided
-// that for a call that does the same, and that one succeeded.
+// rules takes a decision on a call. That a call was run once more is true only where a person
+// decided that for a call that does the same, and that one succeeded.
 func (k *checker) rules(b journal.CallResolved) string {
 	if b.Run == "" && b.Word != journal.WordLeave {
 		k.call(b.Place).unknown = false
@@ -285,6 +300,10 @@ func (k *checker) reply(b journal.RequestAnswered) {
 	case journal.RequestTwin:
 		c.runAnyway = text == `"run"`
 		c.yes = c.runAnyway && !k.old
+		if c.runAnyway && r.About == "c-old" && k.others[r.About].Done {
+			k.word = journal.WordRun
+			delete(k.others, r.About)
+		}
 	}
 }
 

@@ -70,7 +70,7 @@
 //	                              call.resolved, approval.voided, request.answered,
 //	                              request.closed, turn.settled, message.added, phase.started,
 //	                              phase.ended, artifacts.checked, artifact.restored,
-//	                              phase.rewound
+//	                              phase.rewound, files.base, files.changed, commit.seen
 //	running     -> waiting     on run.claimed (a request stands), request.opened, run.parked
 //	running     -> interrupted on run.interrupted, run.restored
 //	running     -> completed   on run.completed
@@ -79,12 +79,12 @@
 //	waiting     -> running     on run.claimed (nothing asked), run.stopping, request.answered,
 //	                              request.closed
 //	waiting     -> waiting     on run.claimed (a request stands), run.noted, call.resolved,
-//	                              message.added
+//	                              message.added, files.base, files.changed, commit.seen
 //	waiting     -> interrupted on run.interrupted, run.restored
 //	interrupted -> running     on run.claimed (nothing asked)
 //	interrupted -> waiting     on run.claimed (a request stands)
-//	interrupted -> interrupted on call.resolved, run.restored
-//	completed   -> completed   on call.resolved
-//	failed      -> failed      on call.resolved
-//	cancelled   -> cancelled   on call.resolved
+//	interrupted -> interrupted on call.resolved, run.restored, commit.seen
+//	completed   -> completed   on call.resolved, commit.seen
+//	failed      -> failed      on call.resolved, commit.seen
+//	cancelled   -> cancelled   on call.resolved, commit.seen
 package recovery

@@ -28,6 +28,10 @@ type said struct {
 func (s *doubts) urgency(u *journal.Unknown) int {
 	said := s.answers[u.ID].word
 	switch {
+	case u.Done && (said == journal.WordHappened || said == journal.WordStop):
+		return 0
+	case u.Done:
+		return 1
 	case u.Resolved == journal.WordHappened && (said == journal.WordHappened || u.Alive), said == journal.WordStop:
 		return 0
 	case u.Resolved == journal.WordHappened:
@@ -69,6 +73,17 @@ func (s *doubts) byID(id string) journal.Unknown {
 	return journal.Unknown{ID: id}
 }
 
+// again says that a person has had the call run once more in this run although it happened: the
+// model knows of it from then on.
+func (s *doubts) again(u *journal.Unknown) bool {
+	return u.Done && s.answers[u.ID].word == journal.WordRun
+}
+
+// Stands says whether a call happened that was taken out of the conversation of this run.
+func (s *doubts) Stands() bool {
+	return slices.ContainsFunc(s.Inherited, func(u journal.Unknown) bool { return u.Done })
+}
+
 // AsksUndecided says whether the open question is about a call, of this run or of an earlier one of
 // its thread, whose outcome is unknown and on which no person has decided.
 func AsksUndecided(s *State) bool {
@@ -76,7 +91,7 @@ func AsksUndecided(s *State) bool {
 		return false
 	}
 	u := s.byID(s.Open.About)
-	return u.Run != "" && u.Resolved == ""
+	return u.Run != "" && u.Resolved == "" && !u.Done
 }
 
 // MayLive returns the call that a question is about when it is said of it that it may still be

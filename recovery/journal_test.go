@@ -112,6 +112,18 @@ func TestGoldenJournal(t *testing.T) {
 	if c := s.Created; len(c.Flow) == 0 || c.Task != "Add CSV export" || len(c.Vars) != 1 || !c.Repeat || s.Below.Usage.Tokens() != 9 {
 		t.Errorf("the journal of a flow that is carried out says %+v", c)
 	}
+	s = readGolden(t, "testdata/journal-v1-files.jsonl", fields)
+	if s.Status != StatusRunning || len(s.UnknownCalls()) != 0 || s.Turns[0].Calls[0].Result == nil {
+		t.Errorf("the journal of a run whose files were looked at says %q, %+v", s.Status, s.Turns)
+	}
+	s = readGolden(t, "testdata/journal-v1-rewind.jsonl", fields)
+	if c := s.Created; c.From == nil || *c.From != c.Rewind.To || c.Rewind.To.Turn != 1 || !c.Rewind.Yes {
+		t.Errorf("the journal of a rewind says %+v", c)
+	}
+	s = readGolden(t, "testdata/journal-v1-stands.jsonl", fields)
+	if c := s.Turns[0].Calls[0]; !s.Stands() || s.Inherited[0].Content != "main -> main" || c.Phase != journal.PhaseStarted {
+		t.Errorf("the journal of a fork whose source pushed says %+v, started %q", s.Inherited, c.Phase)
+	}
 	for _, k := range journal.Kinds() {
 		b, err := journal.Decode(k, journal.Version, []byte("{}"))
 		if err != nil {
@@ -185,7 +197,7 @@ func gather(into map[string]bool, path string, v any) {
 			case "args", "schema", "data", "opaque", "answer":
 				continue
 			case "before":
-				if _, list := w.([]any); !list { // what an inspector needs
+				if _, list := w.([]any); !list && path == "" { // what an inspector needs
 					continue
 				}
 			}

@@ -30,7 +30,7 @@ func permission(c *Call, why, doubts string) Record {
 	at := c.Place
 	r := journal.Request{Call: &at, Question: journal.Question{
 		Kind:    journal.RequestPermission,
-		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, Describe(c.Args)) + doubts,
+		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, describeCall(c.Tool, c.Args)) + doubts,
 		Schema:  json.RawMessage(schemaYesNo),
 		Choices: []string{answerYes, answerNo},
 		Hints:   []string{"runs it once", "does not run it and informs the model"},
@@ -76,11 +76,17 @@ func (s guard) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	if first.Fingerprint != c.Fingerprint {
 		asked, known = "a call that would do it again is asked for", "\n"+Describe(first.Args)
 	}
-	if first.Resolved == journal.WordHappened {
+	switch {
+	case first.Done:
+		q.Message = fmt.Sprintf("an earlier %s happened, and %s.\na rewind or a fork took the first out of the conversation, "+
+			"so the model does not know of it; what it did was not taken back\n", c.Tool, asked)
+		known = "it happened (" + string(first.Outcome) + ")" + known
+		offer(journal.WordHappened, "gives the model the recorded result and runs nothing, also when it is asked for again in this run")
+	case first.Resolved == journal.WordHappened:
 		q.Message = fmt.Sprintf("an earlier %s happened, as %s says, and %s.\n", c.Tool, by(first.By), asked)
 		known = "its outcome was unknown before" + known
 		offer(journal.WordHappened, "answers it from that record and runs nothing, also when it is asked for again in this run")
-	} else {
+	default:
 		q.Message = fmt.Sprintf("the outcome of an earlier %s is unknown, and %s.\n", c.Tool, asked)
 		known = "it may or may not have happened" + known
 		offer(journal.WordHappened, "settles the first as done and does not run it again")
@@ -94,6 +100,10 @@ func (s guard) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	}
 	switch {
 	case first.Resolved == journal.WordHappened:
+	case first.Done && s.answers[first.ID].word != journal.WordLeave:
+		offer(journal.WordLeave, "runs nothing, and tells the model that it happened (no means this)")
+	case first.Done:
+		offer(journal.WordStop, "runs nothing, and nobody is asked about it again in this run (no means this)")
 	case first.Resolved == journal.WordLeave || s.answers[first.ID].word == journal.WordLeave:
 		offer(journal.WordStop, "runs nothing; the first stays unknown, and nobody is asked about it again in this run (no means this)")
 	default:
@@ -101,6 +111,36 @@ func (s guard) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	}
 	q.Schema = oneOf(q.Choices)
 	return q
+}
+
+// maxPaths is how many paths a question lists; the arguments of the call have them all.
+const maxPaths = 40
+
+// describeCall is Describe, but for a call whose arguments say nothing to a person as they stand:
+// one that makes files again, of which it names each path and what becomes of it.
+func describeCall(tool string, args json.RawMessage) string {
+	var made struct {
+		Files []struct {
+			Path string               `json:"path"`
+			Want *journal.FileVersion `json:"want"`
+		} `json:"files"`
+	}
+	if tool != "restore_files" || json.Unmarshal(args, &made) != nil || len(made.Files) == 0 {
+		return Describe(args)
+	}
+	var b strings.Builder
+	for i, f := range made.Files {
+		if i == maxPaths {
+			fmt.Fprintf(&b, "  and %d more\n", len(made.Files)-i)
+			break
+		}
+		what := "restore"
+		if f.Want == nil {
+			what = "remove "
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", what, f.Path)
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // Describe writes arguments for a person: one line a value, texts of several lines indented below

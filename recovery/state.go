@@ -174,6 +174,8 @@ func (s *State) applyCall(e journal.Event) error {
 		return nil
 	case journal.ArtifactsChecked:
 		return nil // every resume looks: that alone brings nothing forward
+	case journal.FilesBase, journal.FilesChanged, journal.CommitSeen:
+		return nil // what they say is package workspace's to read; a call brings the run forward
 	}
 	return fmt.Errorf("kind is not known")
 }

@@ -255,7 +255,7 @@ func (st *story) claim(o map[string]string) {
 		if u == "" {
 			continue
 		}
-		p := strings.Split(u, "/") // run/call/place/tool/args[/alive|/leave|/happened]
+		p := strings.Split(u, "/") // run/call/place/tool/args[/alive|/done|/leave|/happened]
 		at := place(p[2])
 		b.Unknown = append(b.Unknown, journal.Unknown{
 			Run: p[0], ID: p[1], Place: at, Tool: p[3], Fingerprint: "fp-" + p[4],
@@ -264,6 +264,8 @@ func (st *story) claim(o map[string]string) {
 		})
 		if last := &b.Unknown[len(b.Unknown)-1]; len(p) > 5 && p[5] == "alive" {
 			last.Alive = true
+		} else if len(p) > 5 && p[5] == "done" {
+			last.Done, last.Outcome, last.Content = true, journal.OutcomeOK, "main -> main"
 		} else if len(p) > 5 {
 			last.Resolved = journal.Word(p[5])
 		}

@@ -80,6 +80,10 @@ var table = map[Status]map[journal.Kind]Status{
 		journal.KindArtifactsChecked: StatusRunning,
 		journal.KindArtifactRestored: StatusRunning,
 		journal.KindPhaseRewound:     StatusRunning,
+
+		journal.KindFilesBase:    StatusRunning,
+		journal.KindFilesChanged: StatusRunning,
+		journal.KindCommitSeen:   StatusRunning,
 	},
 	StatusWaiting: {
 		journal.KindRunClaimed:      StatusRunning, // what it waited for is over, or it was parked
@@ -91,15 +95,19 @@ var table = map[Status]map[journal.Kind]Status{
 		journal.KindRequestAnswered: StatusRunning,
 		journal.KindRequestClosed:   StatusRunning,
 		journal.KindMessageAdded:    StatusWaiting,
+		journal.KindFilesBase:       StatusWaiting,
+		journal.KindFilesChanged:    StatusWaiting,
+		journal.KindCommitSeen:      StatusWaiting,
 	},
 	StatusInterrupted: {
 		journal.KindRunClaimed:   StatusRunning,
 		journal.KindRunRestored:  StatusInterrupted,
 		journal.KindCallResolved: StatusInterrupted, // a person's decision on an unknown call needs no owner
+		journal.KindCommitSeen:   StatusInterrupted, // nor does a commit of a person's
 	},
-	StatusCompleted: {journal.KindCallResolved: StatusCompleted},
-	StatusFailed:    {journal.KindCallResolved: StatusFailed},
-	StatusCancelled: {journal.KindCallResolved: StatusCancelled},
+	StatusCompleted: {journal.KindCallResolved: StatusCompleted, journal.KindCommitSeen: StatusCompleted},
+	StatusFailed:    {journal.KindCallResolved: StatusFailed, journal.KindCommitSeen: StatusFailed},
+	StatusCancelled: {journal.KindCallResolved: StatusCancelled, journal.KindCommitSeen: StatusCancelled},
 }
 
 // StatusAfter is where a run stands after a fact, for who has no fold of its journal: the status

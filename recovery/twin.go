@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"agent/recovery/journal"
+	"fmt"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ import (
 func (s guard) twin(c *Call, alike comparison) Action {
 	var first *journal.Unknown
 	for _, u := range s.doubts.list() {
-		if u.ID != c.ID && alike(&u) && (first == nil || s.urgency(&u) > s.urgency(first)) {
+		if u.ID != c.ID && !s.passes(c, &u) && alike(&u) && (first == nil || s.urgency(&u) > s.urgency(first)) {
 			first = &u
 		}
 	}
@@ -22,18 +23,25 @@ func (s guard) twin(c *Call, alike comparison) Action {
 		return open(s.twinQuestion(c, *first), c)
 	case first.Resolved == journal.WordHappened:
 		return s.kept(c, *first, journal.WordHappened, first.By)
+	case first.Done && s.answers[first.ID].word == journal.WordHappened:
+		return s.kept(c, *first, journal.WordHappened, s.answers[first.ID].by)
 	}
 	return s.kept(c, *first, journal.WordStop, s.answers[first.ID].by)
 }
+
+// passes says that a call may do again what is known to have happened: a rule of the person names
+// it, or the person has had it done again in this run.
+func (s guard) passes(c *Call, u *journal.Unknown) bool { return u.Done && (c.Named || s.again(u)) }
 
 // answeredTwin takes an answer to the twin guard.
 func (s *State) answeredTwin(c *Call, r *journal.Request, text, who string) {
 	first := s.byID(r.About)
 	c.Twin, c.twin, c.twinBy = wordOf(r, text), &first, who
-	switch {
-	case c.Twin == journal.WordRun:
+	if c.Twin == journal.WordRun {
 		c.Approved = s.binding(r)
-	case c.Twin != journal.WordHappened || s.aboutWas == journal.WordHappened: // else the answer becomes a fact about the first
+	}
+	becomes := c.Twin == journal.WordRun || c.Twin == journal.WordHappened && s.aboutWas != journal.WordHappened
+	if first.Done || !becomes { // else the answer becomes a fact about the first
 		s.remember(r.About, said{c.Twin, who})
 	}
 }
@@ -76,7 +84,7 @@ func (s guard) answeredNo(c *Call) Action {
 	if c.Twin == journal.WordHappened {
 		word = journal.WordHappened
 	}
-	if now.Run == "" || now.Resolved == word || now.Resolved == journal.WordHappened {
+	if now.Run == "" || now.Done || now.Resolved == word || now.Resolved == journal.WordHappened {
 		return action
 	}
 	return Record{append([]journal.Body{s.resolution(now, word, c.twinBy)}, action.Facts...)}
@@ -85,6 +93,9 @@ func (s guard) answeredNo(c *Call) Action {
 // kept settles a call that does not run because of what a person says about the first one.
 func (s guard) kept(c *Call, first journal.Unknown, w journal.Word, who string) Record {
 	covered := s.covers(first, c)
+	if first.Done {
+		return done(c, first, w, who, covered)
+	}
 	text := "the same call, " + first.ID + ","
 	if !covered {
 		text = "it would do again what call " + first.ID + " does, which"
@@ -105,6 +116,27 @@ func (s guard) kept(c *Call, first journal.Unknown, w journal.Word, who string) 
 	return told(c, journal.OutcomeOK, text+"and "+by(who)+" says that it happened")
 }
 
+// done settles a call that does not run because the first one happened, and was taken out of the
+// conversation since.
+func done(c *Call, first journal.Unknown, w journal.Word, who string, covered bool) Record {
+	text := fmt.Sprintf("call %s of run %s, which was started at %s, did the same, and happened; then the conversation went back to before it",
+		first.ID, first.Run, stamp(first.StartedAt))
+	switch {
+	case w == journal.WordStop:
+		return told(c, journal.OutcomeDenied, text+". "+by(who)+" says to leave it at that and to ask no more in this run")
+	case w != journal.WordHappened:
+		return told(c, journal.OutcomeDenied, text+". "+by(who)+" says to leave it at that")
+	}
+	outcome := first.Outcome
+	if outcome != journal.OutcomeError {
+		outcome = journal.OutcomeOK
+	}
+	if !covered {
+		outcome, text = journal.OutcomeSkipped, text+". Nothing else of this call was done: ask for the rest alone"
+	}
+	return told(c, outcome, text+". What it gave then:\n"+first.Content)
+}
+
 // settledByRun is the end of the doubt about earlier calls: a person said to run the call all the
 // same, and it did what they do. Later calls that do the same follow the ordinary rules.
 func (s guard) settledByRun(c *Call) Action {
@@ -114,7 +146,7 @@ func (s guard) settledByRun(c *Call) Action {
 	var facts []journal.Body
 	alike := s.acting(c)
 	for _, u := range s.doubts.list() {
-		if u.ID != c.ID && (u.ID == c.twin.ID || alike(&u)) {
+		if u.ID != c.ID && !u.Done && (u.ID == c.twin.ID || alike(&u)) {
 			facts = append(facts, s.resolution(u, journal.WordRun, c.twinBy))
 		}
 	}
@@ -129,7 +161,7 @@ func (s guard) settledByRun(c *Call) Action {
 func (s guard) openDoubts() string {
 	var b strings.Builder
 	for _, u := range s.doubts.list() {
-		if u.Resolved != journal.WordHappened {
+		if u.Resolved != journal.WordHappened && !u.Done {
 			b.WriteString("\n  call " + u.ID + " (" + u.Tool + "), started at " + stamp(u.StartedAt))
 			if args := Describe(u.Args); len(u.Args) > 0 && args != "" {
 				b.WriteString("\n  " + strings.ReplaceAll(brief(args), "\n", "\n  "))

@@ -29,6 +29,8 @@ type sim struct {
 	world  map[journal.Place]*deeds // what really happened, by turn and index
 	flying map[journal.Place]bool   // calls that act inside the owner, or are attached to
 	asked  int
+	base   int64 // the epoch of the owner who recorded the base
+	look   int64
 	others []journal.Unknown // what an earlier run of the thread left unknown
 	wrong  string            // the first thing that must not be
 }
@@ -71,6 +73,10 @@ func (m *sim) live() {
 			Run: "r-0", ID: "c-old", Place: journal.Place{Turn: 2, Attempt: 1}, Tool: "post", Args: json.RawMessage(`{"what":"a"}`), Fingerprint: "post:a",
 			Alive: m.pick(2, "alive") == 1, Resolved: []journal.Word{"", journal.WordLeave, journal.WordHappened}[m.pick(3, "resolved")],
 		}}
+		if m.pick(3, "done") == 1 {
+			first := &m.others[0]
+			first.Alive, first.Resolved, first.Done, first.Outcome = false, "", true, journal.OutcomeOK
+		}
 	}
 	m.drive(600)
 }
@@ -149,6 +155,10 @@ func (m *sim) disturb() {
 			c := unknown[m.pick(len(unknown), "which")]
 			m.add(journal.CallResolved{Place: c.Place, Word: []journal.Word{journal.WordHappened, journal.WordLeave}[m.pick(2, "word")], By: "ana"})
 		}
+	case 10:
+		if m.s.Status == StatusRunning || m.s.Status == StatusWaiting {
+			m.looks(nil)
+		}
 	case 9:
 		if m.s.Status == StatusWaiting && len(m.others) > 0 && m.others[0].Resolved != journal.WordHappened {
 			b := journal.CallResolved{Place: m.others[0].Place, Run: m.others[0].Run, Word: journal.WordHappened, By: "ana"}
@@ -195,6 +205,9 @@ func (m *sim) ownerGone() {
 // crash ends the owner, and lets another one claim the run.
 func (m *sim) crash() {
 	m.ownerGone()
+	if m.s.Status != StatusQueued && m.pick(16, "a person commits") == 1 {
+		m.commit(nil)
+	}
 	if !m.s.Status.Terminal() && m.pick(16, "restored") == 1 { // a database that went back in time, with this run as it is now
 		m.add(journal.RunRestored{Reason: "it is behind its mark", By: "ana"})
 		m.claim()
@@ -317,6 +330,9 @@ func (m *sim) start(calls []*Call) {
 		}
 		at := c.Place
 		at.Attempt++
+		if c.Effect != journal.EffectRead {
+			m.looks(nil)
+		}
 		if !m.add(journal.CallStarted{Place: at, Binding: c.Approved}) {
 			return
 		}
@@ -413,6 +429,42 @@ func (m *sim) finish(c *Call, stopped bool) {
 	}
 	delete(m.flying, key(c))
 	m.add(journal.CallSettled{Place: c.Place, Fingerprint: c.Fingerprint, Result: r})
+	if c.Effect != journal.EffectRead && m.base == m.s.Epoch && m.wrong == "" {
+		m.looks(&c.Place)
+	}
+}
+
+// looks records what a look at the workspace found, if anything: the first of an owner is the base.
+func (m *sim) looks(during *journal.Place) {
+	m.look++
+	if during == nil && m.base != m.s.Epoch {
+		m.base = m.s.Epoch
+		m.add(journal.FilesBase{Look: m.look, Mode: []journal.KeepMode{journal.KeepAll, journal.KeepTools}[m.pick(2, "kept")]})
+		return
+	}
+	if m.pick(8, "committed") == 1 {
+		m.commit(during)
+	}
+	if m.pick(2, "files changed") == 0 {
+		return
+	}
+	proof := journal.ProofOutside
+	if during != nil {
+		at := *during
+		during, proof = &at, journal.ProofWhile
+	}
+	before, after := &journal.FileVersion{Mode: 0o644, Size: m.look, Kept: fmt.Sprintf("k-%d", m.look)}, &journal.FileVersion{Kind: journal.FileFolder, Mode: 0o755}
+	m.add(journal.FilesChanged{Look: m.look, During: during, Changes: []journal.FileChange{journal.NewFileChange("a\xff", proof, before, after)}})
+}
+
+// commit records that a commit holds work of the run.
+func (m *sim) commit(during *journal.Place) {
+	b := journal.CommitSeen{Checkpoint: "k-93ff3ee0aaaa", Commit: "93ff3ee", Tree: "4b825dc", Relation: journal.CommitMade, Proof: journal.CommitByBlobs}
+	if during != nil {
+		at := *during
+		b.During, b.Proof = &at, journal.CommitByWindow
+	}
+	m.add(b)
 }
 
 // modelFails lets a request bring no answer.

@@ -17,6 +17,8 @@ func measures() map[string]bool {
 		"host/serve/http.go": true, "host/serve/events.go": true, // how long a request took, and until when it may be written
 		"host/serve/door.go":           true, // how old a code or a session is
 		"host/model/transport/body.go": true, "host/model/transport/record.go": true, "host/model/transport/replay.go": true, "recovery/fault/fault.go": true,
+		"host/workspace/look.go": true, "host/workspace/base.go": true, "tools/gitrepo/objects/pin.go": true, "tools/scan/tree.go": true, // compared with what a file system wrote
+		"tools/githook/githook.go": true, "tools/gitrepo/history/marker.go": true, // compared with what git wrote
 		"tools/mcp/set.go": true, "tools/mcp/stdio.go": true, "tools/mcp/tool.go": true,
 		"tools/runner/command_linux.go": true, "tools/runner/sweep_linux.go": true,
 	}

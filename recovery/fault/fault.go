@@ -2,7 +2,7 @@
 // are always compiled in, so the binary that is tested is the binary that ships; an unarmed point
 // costs one atomic load. Two variables arm points:
 //
-//	AGENT_FAULT=<point>[:<n>[:<action>]][,…]   the n-th time (from 1) that the process comes by
+//	AGENT_FAULT=<point>[:<n>[:<action>]][,…]   the n-th time (from 1) that the process passes
 //	AGENT_FAULT_UNSAFE=1                       without it the first one counts for nothing
 //
 // A point drive:<point> is for the process that is started to drive a run in the background, and
@@ -82,11 +82,17 @@ const (
 	PhaseEnded      Point = "flow.phase_ended"
 	PhaseRewound    Point = "flow.rewound"
 	ArtifactsLooked Point = "flow.looked"
+	BaseMade        Point = "keep.base_made"
+	LookedBefore    Point = "keep.before_look"
+	LookedAfter     Point = "keep.after_look"
+	RestoreTemp     Point = "restore.temp_durable"
+	RestoreRenamed  Point = "restore.renamed"
+	CommitsRead     Point = "commit.read"
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
 func All() []Point {
-	return slices.Concat(Driving(), []Point{DriverSpawned, DriverAccepted, BeforeRecovery}, Flows(), Delegating(), Phases())
+	return slices.Concat(Driving(), []Point{DriverSpawned, DriverAccepted, BeforeRecovery}, Flows(), Delegating(), Phases(), Workspaces(), Restoring(), Committing())
 }
 
 // Flows lists the points at which the host of a flow takes artifacts or puts them back.
@@ -96,6 +102,16 @@ func Flows() []Point {
 
 // Phases lists the points that only the driver of a flow passes.
 func Phases() []Point { return []Point{PhaseStarted, PhaseEnded, PhaseRewound, ArtifactsLooked} }
+
+// Workspaces lists the points at which the host looks at the files of a workspace.
+func Workspaces() []Point { return []Point{BaseMade, LookedBefore, LookedAfter} }
+
+// Restoring lists the points at which what was in a workspace is made again.
+func Restoring() []Point { return []Point{RestoreTemp, RestoreRenamed} }
+
+// Committing lists the points at which git's logs were read for commits, and what they say is not
+// on record.
+func Committing() []Point { return []Point{CommitsRead} }
 
 // Delegating lists the points that only a command passes which drives runs below its own.
 func Delegating() []Point { return []Point{ChildRecorded, ChildEnded, Parked} }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"agent/recovery/journal"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ type assessment struct {
 	back       *journal.PhaseRewound
 	rewinds    []journal.Rewound
 	end        []string
+	endWhy     string
 	collect    []string
 	lists      []List
 	starts     []Part
@@ -118,8 +120,13 @@ func (a *assessment) unwanted(x *Instance) {
 	case ChildAbsent:
 		a.collect = append(a.collect, x.Open.Run)
 	default:
-		a.end = append(a.end, x.Open.Run)
+		a.endRun(x, "its item is on the list no more")
 	}
+}
+
+// endRun ends what is under way of an instance. Of several that end together the first says why.
+func (a *assessment) endRun(x *Instance, why string) {
+	a.end, a.endWhy = append(a.end, x.Open.Run), cmp.Or(a.endWhy, why)
 }
 
 func (a *assessment) instance(p *phase, x *Instance) bool {
@@ -180,7 +187,7 @@ func (a *assessment) underWay(x *Instance) {
 		a.collect = append(a.collect, run)
 		return
 	case x.rewound != nil:
-		a.end = append(a.end, run)
+		a.endRun(x, x.rewound.Reason)
 		return
 	case state == ChildRunning:
 		return

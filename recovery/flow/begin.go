@@ -13,6 +13,10 @@ func (a *assessment) fresh(p *phase, x *Instance) {
 		a.start(x, journal.PartSkipIf, journal.WhyFirst, "", "")
 		return
 	}
+	if q := a.w.Repeats[x.Name()]; q != nil && Decided(x, q.Phase.Versions) == "" {
+		a.askLater(q)
+		return
+	}
 	a.begin(p, x, journal.WhyFirst, "", "")
 }
 
@@ -113,6 +117,12 @@ func (s *State) Begin(p Part, looks []Look, before []journal.Artifact, run strin
 	}
 }
 
+// Begins says whether a part begins on what the looks found: what an earlier flow did is asked
+// about only then, since an input that is gone is put back, or made again, before.
+func Begins(s *State, p Part, looks []Look) bool {
+	return s.Begin(p, looks, nil, "").Kind() == journal.KindPhaseStarted
+}
+
 // unreadable leaves the flow where an artifact cannot be read: that is none which is not there.
 func unreadable(name, why string) journal.RunInterrupted {
 	return journal.RunInterrupted{
@@ -133,6 +143,14 @@ func (s *State) cannotBegin(p Part, name, what string) journal.Body {
 	return journal.FlowPhaseEnded{Phase: x.Phase.Name, Item: x.Item, Attempt: p.Attempt, Part: journal.PartWork, Outcome: journal.PhaseFailed, Reason: reason, Quiet: true}
 }
 
+// cut is the beginning of a name, as long as a name may be.
+func cut(name string) string {
+	if all := []rune(name); len(all) > longestItem {
+		return string(all[:longestItem]) + "…"
+	}
+	return name
+}
+
 // Listed is what follows from reading the list of an each phase: its items, or why it cannot be
 // used. An artifact that is not as recorded is recorded as the look says.
 func (s *State) Listed(l List, look Look, items []journal.PhaseItem, wrong error) journal.Body {
@@ -146,8 +164,11 @@ func (s *State) Listed(l List, look Look, items []journal.PhaseItem, wrong error
 	seen := map[string]bool{}
 	reason := ""
 	for _, item := range items {
-		if !ValidItem(item.Name) || seen[item.Name] {
-			reason = fmt.Sprintf("the item %q stands twice, or may not be called so", item.Name)
+		switch {
+		case !ValidItem(item.Name):
+			reason = cmp.Or(reason, fmt.Sprintf("the item %q needs a name of letters, digits, '.', '_' and '-', at most %d of them", cut(item.Name), longestItem))
+		case seen[item.Name]:
+			reason = cmp.Or(reason, fmt.Sprintf("the item %q stands twice", item.Name))
 		}
 		seen[item.Name] = true
 	}
@@ -174,19 +195,29 @@ func (a *assessment) failed(p *phase, x *Instance) bool {
 	case a.s.holds(x, x.word):
 		a.start(x, journal.PartWork, journal.WhyPerson, x.Failure, "")
 		return false
-	case x.Status == StatusFailed && !x.useless && x.tries < x.Phase.Tries:
+	case x.triesAgain():
 		a.start(x, journal.PartWork, journal.WhyTry, x.Failure, "")
 		return false
 	}
-	what := x.Phase.OnFail
+	what := onFail(a.s, p)
 	if what == FailBack {
-		if p.rounds < x.Phase.Rounds {
-			a.goBack(p)
-			return false
-		}
-		what = cmp.Or(a.s.Def.OnFail, FailAsk)
+		a.goBack(p)
+		return false
 	}
 	return a.onFail(what, x.Name()+": "+x.Failure, func() *journal.Request { return asker{a.s}.askFailed(x.Phase, x.Item, x.Name()+" failed: "+x.Failure) })
+}
+
+// triesAgain says whether a failed instance is tried once more, whatever else may come of it.
+func (x *Instance) triesAgain() bool {
+	return x.Status == StatusFailed && !x.useless && x.tries < x.Phase.Tries
+}
+
+// onFail is what follows when a phase has failed for good: it goes back only so often.
+func onFail(s *State, p *phase) OnFail {
+	if p.def.OnFail == FailBack && p.rounds >= p.def.Rounds {
+		return cmp.Or(s.Def.OnFail, FailAsk)
+	}
+	return p.def.OnFail
 }
 
 func (a *assessment) failedList(p *phase) bool {

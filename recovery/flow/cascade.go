@@ -49,7 +49,10 @@ func (s *State) verdict(l Look, copied bool, v *version) (journal.ArtifactVerdic
 		}
 		return journal.ArtifactAccept, fmt.Sprintf("edited since (%s -> %s): this version counts from here on", short(v.SHA), short(l.SHA))
 	}
-	maker := s.maker(l.Path)
+	maker, lost := s.maker(l.Path), "it has no copy that can be used"
+	if l.Detail != "" {
+		lost += " (" + l.Detail + ")"
+	}
 	switch {
 	case copied && v.restored == 0:
 		reason := fmt.Sprintf("%s: put back from its copy (%s)", l.State, short(v.SHA))
@@ -60,9 +63,9 @@ func (s *State) verdict(l Look, copied bool, v *version) (journal.ArtifactVerdic
 	case copied:
 		return journal.ArtifactAsk, fmt.Sprintf("%s once more, after it was put back", l.State)
 	case maker != nil:
-		return journal.ArtifactRedo, fmt.Sprintf("%s, and it has no copy that can be used: %s makes it anew", l.State, maker.Name())
+		return journal.ArtifactRedo, fmt.Sprintf("%s, and %s: %s makes it anew", l.State, lost, maker.Name())
 	}
-	return journal.ArtifactAsk, fmt.Sprintf("%s, it has no copy that can be used, and no phase makes it", l.State)
+	return journal.ArtifactAsk, fmt.Sprintf("%s, %s, and no phase makes it", l.State, lost)
 }
 
 // short is the beginning of a digest, for a person.

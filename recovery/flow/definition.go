@@ -2,6 +2,7 @@ package flow
 
 import (
 	"agent/recovery/journal"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -137,16 +138,34 @@ const (
 	Runbook = "runbook" // the model of a phase whose text is a runbook
 )
 
-// Defined is the definition that a run was created with; nil for a run that is no flow.
+// Defined is the definition that a run was created with; nil for a run that is no flow. One that
+// says more than this binary knows is a *journal.UnknownFactError: half of it would be another
+// flow.
 func Defined(b journal.RunCreated) (*Definition, error) {
 	if len(b.Flow) == 0 {
 		return nil, nil
 	}
-	d := new(Definition)
-	if err := json.Unmarshal(b.Flow, d); err != nil {
+	d, in := new(Definition), json.NewDecoder(bytes.NewReader(b.Flow))
+	in.DisallowUnknownFields()
+	if err := in.Decode(d); err == nil && d.known() {
+		return d, nil
+	}
+	if err := json.Unmarshal(b.Flow, new(Definition)); err != nil {
 		return nil, fmt.Errorf("read the flow of run %s: %v", b.Run, err)
 	}
-	return d, nil
+	return nil, &journal.UnknownFactError{What: fmt.Sprintf("read the flow of run %s: it says more than this binary knows; carry it out with the newer one that began it", b.Run)}
+}
+
+// known says whether every choice of the definition is one that this binary has.
+func (d *Definition) known() bool {
+	ok := slices.Contains([]TaskMode{"", TaskRequired, TaskOptional, TaskNone}, d.Task)
+	fails := []OnFail{"", FailStop, FailAsk, FailContinue, FailBack}
+	ok = ok && slices.Contains(fails, d.OnFail)
+	for _, p := range d.Phases {
+		ok = ok && slices.Contains(fails, p.OnFail) && slices.Contains([]Redo{"", RedoAsk, RedoSafe, RedoNever}, p.Redo) &&
+			(p.Mode == "" || slices.Contains(journal.Modes(), p.Mode))
+	}
+	return ok
 }
 
 // ValidName says whether a phase may be called so: [a-z][a-z0-9-]{0,31}.
@@ -154,10 +173,14 @@ func ValidName(name string) bool {
 	return len(name) <= 32 && only(name, "abcdefghijklmnopqrstuvwxyz0123456789-") && name[0] >= 'a'
 }
 
+// longestItem is how many letters the name of an item has at most: it stands in the names of files,
+// which may have 255.
+const longestItem = 100
+
 // ValidItem says whether an item of an each phase may be called so: [A-Za-z0-9._-]+, and no folder
 // above.
 func ValidItem(name string) bool {
-	return only(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") && name != "." && name != ".."
+	return len(name) <= longestItem && only(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") && name != "." && name != ".."
 }
 
 // only says whether a text is not empty and has no other letters.
@@ -169,6 +192,17 @@ func only(text, letters string) bool {
 func (d *Definition) Phase(name string) *Phase {
 	if i := d.index(name); i >= 0 {
 		return &d.Phases[i]
+	}
+	return nil
+}
+
+// Redoable says why no person can have a phase of this name done again; nil where one can.
+func (d *Definition) Redoable(name string) error {
+	switch p := d.Phase(name); {
+	case p == nil:
+		return fmt.Errorf("redo %s: the flow has no such phase", name)
+	case p.Redo == RedoNever:
+		return fmt.Errorf("redo %s: its file says redo = \"never\"", name)
 	}
 	return nil
 }

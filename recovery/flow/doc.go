@@ -18,7 +18,8 @@
 //	R2  what is lost is put back from its copy, once by itself, before anything is made anew
 //	R3  a redo is a new run; where the phase acted, in the conversation of the one before
 //	R4  a phase that did more than write its outputs is done again only by a person's decision, or
-//	    where its author says that it may be; any other twice at most by the host
+//	    where its author says that it may be; any other twice at most by the host. That holds for
+//	    what an earlier flow of the thread did, too ([AskRepeat])
 //	R5  equal bytes end the cascade; others make stale what the old ones were read for
 //	R6  an edit is never a reason to redo by itself: it counts, and a person decides what
 //	    becomes of what was made from the version before

@@ -67,6 +67,8 @@ func (s *State) started(b journal.FlowPhaseStarted) error {
 	switch {
 	case err != nil:
 		return err
+	case !slices.Contains([]journal.PhasePart{journal.PartWork, journal.PartCheck, journal.PartSkipIf}, b.Part):
+		return unknown("part of a phase", b.Part)
 	case x.Open != nil:
 		return fmt.Errorf("run %s of it has not ended", x.Open.Run)
 	case b.Run == "" || s.byRun[b.Run] != nil:
@@ -116,6 +118,11 @@ func (s *State) over(x *Instance) {
 }
 
 func (s *State) ended(b journal.FlowPhaseEnded) error {
+	switch b.Outcome {
+	case journal.PhaseDone, journal.PhaseFailed, journal.PhaseSkipped, journal.PhaseCancelled, journal.PhaseReused:
+	default:
+		return unknown("outcome of a phase", b.Outcome)
+	}
 	if b.Part == journal.PartList {
 		return s.listed(b)
 	}
@@ -204,7 +211,7 @@ func (s *State) concluded(x *Instance, b journal.FlowPhaseEnded) {
 	case journal.PhaseDone, journal.PhaseReused:
 		s.claim(x, b.Out)
 		x.Status = StatusDone
-		if b.Part == journal.PartWork && len(x.Phase.Checks) > 0 && b.Outcome == journal.PhaseDone {
+		if b.Part == journal.PartWork && len(x.Phase.Checks) > 0 && (b.Outcome == journal.PhaseDone || b.Unchecked) {
 			x.Status = StatusChecking
 		}
 		if b.Failed {
@@ -254,6 +261,11 @@ func (s *State) changedMeanwhile(x *Instance, start journal.FlowPhaseStarted, b 
 	}
 }
 
+// unknown refuses what a newer binary wrote: to take it for anything else would be to guess.
+func unknown[T ~string](what string, text T) error {
+	return &journal.UnknownFactError{What: fmt.Sprintf("the %s %q is not known to this binary", what, text)}
+}
+
 func (s *State) listed(b journal.FlowPhaseEnded) error {
 	p := s.phases[b.Phase]
 	if p == nil || p.def.Each == "" || len(b.In) != 1 {
@@ -297,8 +309,10 @@ func (s *State) looked(b journal.ArtifactsChecked) error {
 			delete(s.found, c.Path)
 		case journal.ArtifactAccept:
 			s.accepted(layer, v, c)
-		default:
+		case journal.ArtifactRestore, journal.ArtifactRedo, journal.ArtifactAsk, journal.ArtifactStop:
 			s.found[c.Path] = c
+		default:
+			return unknown("verdict on an artifact", c.Verdict)
 		}
 	}
 	return nil

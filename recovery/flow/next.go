@@ -55,7 +55,7 @@ func (a *assessment) goOn() Action {
 	case len(a.rewinds) > 0:
 		return Record{[]journal.Body{journal.PhaseRewound{Phases: a.rewinds}}}
 	case len(a.end) > 0:
-		return EndChildren{a.end, "what it was made from is another one now"}
+		return EndChildren{a.end, a.endWhy}
 	case len(a.collect) > 0:
 		return Collect{a.collect}
 	case len(a.lists) > 0:
@@ -94,8 +94,12 @@ func (a *assessment) interrupt() Action {
 	return Record{[]journal.Body{unreadable(c.Path, c.Reason)}}
 }
 
-// stop ends the flow early: all children first.
+// stop ends the flow early: all children first. A question that still waits after another process
+// has claimed the run is closed before: no phase ends while the run waits.
 func (a *assessment) stop(why journal.RunStopping) Action {
+	if open := a.s.Run.Open; open != nil && a.s.Run.Status == recovery.StatusWaiting {
+		return Record{[]journal.Body{journal.RequestClosed{ID: open.ID, Status: "cancelled", Reason: why.Reason}}}
+	}
 	var end journal.Body = journal.RunFailed{Reason: why.Reason}
 	if why.Why == journal.StopCancelled {
 		end = journal.RunCancelled{By: why.By, Reason: why.Reason}

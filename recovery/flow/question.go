@@ -55,7 +55,9 @@ func (s asker) askStart(p *phase) *journal.Request {
 }
 
 // above is the phase that is done again with a person's words: the one above in the file, if this
-// one waits for it, else the last that it waits for. It is nil where none may be done again.
+// one waits for it, else the last that it waits for. It is nil where none may be done again, and
+// where it is a runbook, which reads no words: it would only do its steps once more, and its author
+// has to say that they may be.
 func (s asker) above(p *Phase) *Phase {
 	var above *Phase
 	for _, name := range p.After {
@@ -64,7 +66,7 @@ func (s asker) above(p *Phase) *Phase {
 	if i := s.Def.index(p.Name); i > 0 && s.Graph.Before(s.Def.Phases[i-1].Name, p.Name) {
 		above = &s.Def.Phases[i-1]
 	}
-	if above == nil || above.Redo == RedoNever {
+	if above == nil || above.Redo == RedoNever || above.Model == Runbook && above.Redo != RedoSafe {
 		return nil
 	}
 	return above
@@ -115,7 +117,7 @@ func (s asker) askRedo(x *Instance, changes []change, did []journal.PhaseCall) *
 	}
 	var choices []choice
 	if x.Phase.Redo != RedoNever {
-		choices = append(choices, choice{answerRedo, "does " + x.Name() + " again, with what changed; nothing that it did is repeated by the host"})
+		choices = append(choices, choice{answerRedo, "does " + x.Name() + " again, with what changed" + repeats(x.Phase)})
 	}
 	choices = append(choices, choice{answerKeep, x.Name() + " stands as it is"})
 	if back {
@@ -166,6 +168,15 @@ func listed(x *Instance, did []journal.PhaseCall) string {
 	return b.String()
 }
 
+// repeats says what a redo does about what the phase did: a model goes on and knows it, a runbook
+// begins at its first step.
+func repeats(p *Phase) string {
+	if p.Model == Runbook {
+		return ": all its steps are carried out once more"
+	}
+	return "; nothing that it did is repeated by the host"
+}
+
 // askArtifact asks what becomes of an artifact that is not as recorded. The instance is the one
 // that made it; nil for a source.
 func (s asker) askArtifact(x *Instance, c journal.ArtifactCheck, did []journal.PhaseCall) *journal.Request {
@@ -182,7 +193,7 @@ func (s asker) askArtifact(x *Instance, c journal.ArtifactCheck, did []journal.P
 	if x != nil {
 		q.Phase, q.Item = x.Phase.Name, x.Item
 		if x.Phase.Redo != RedoNever {
-			choices = append(choices, choice{answerRedo, "does " + x.Name() + " again, which makes it; nothing that it did is repeated by the host"})
+			choices = append(choices, choice{answerRedo, "does " + x.Name() + " again, which makes it" + repeats(x.Phase)})
 			message += "." + listed(x, did)
 		}
 	}
@@ -195,8 +206,12 @@ func (s asker) askArtifact(x *Instance, c journal.ArtifactCheck, did []journal.P
 
 // askFailed asks what follows on a failure.
 func (s asker) askFailed(p *Phase, item *journal.PhaseItem, message string) *journal.Request {
+	retry := "tries once more"
+	if p.Model == Runbook {
+		retry += repeats(p)
+	}
 	return question(journal.PhaseQuestion{About: journal.AboutFailed, Phase: p.Name, Item: item}, message, []choice{
-		{answerRetry, "tries once more"},
+		{answerRetry, retry},
 		{answerContinue, "goes on without it; what needs it fails"},
 		{answerStop, "ends the flow"},
 	}, false)
@@ -243,10 +258,11 @@ func (s asker) decided(r *journal.Request, text, who string) error {
 
 func (s asker) decidedStart(p *phase, r *journal.Request, text, who string) {
 	above := s.above(p.def)
+	word := strings.ToLower(strings.TrimSpace(text))
 	switch {
-	case text == answerYes:
+	case word == answerYes:
 		p.started = shown(r.Phase)
-	case text == answerNo, above == nil:
+	case word == answerNo, above == nil:
 		s.final = journal.RunCancelled{By: who, Reason: fmt.Sprintf("the answer to %q was %s", firstLine(p.def.Ask), text)}
 	default:
 		s.text = &rewinding{phase: above.Name, text: text, by: who, request: r.ID}
@@ -349,15 +365,11 @@ func (s asker) askedFor() journal.PhaseRewound {
 
 // Redo is the rewind of a phase that a person names.
 func (s *State) Redo(name string) (journal.PhaseRewound, error) {
-	p := s.phases[name]
-	switch {
-	case p == nil:
-		return journal.PhaseRewound{}, fmt.Errorf("redo %s: the flow has no such phase", name)
-	case p.def.Redo == RedoNever:
-		return journal.PhaseRewound{}, fmt.Errorf("redo %s: its file says redo = \"never\"", name)
-	}
 	var r journal.PhaseRewound
-	for _, x := range p.instances() {
+	if err := s.Def.Redoable(name); err != nil {
+		return r, err
+	}
+	for _, x := range s.phases[name].instances() {
 		if x.Status != StatusNew {
 			r.Phases = append(r.Phases, journal.Rewound{Phase: name, Item: x.Item, Why: journal.WhyPerson, Reason: "a person wants it done again"})
 		}

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"agent/recovery/journal"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -25,7 +26,7 @@ type Made struct {
 
 // Show is how an instance stands, for a person.
 func Show(s *State, x *Instance) Shown {
-	v := Shown{Try: x.tries, Rewound: x.rewound, GoesOn: x.carryOn && x.Status != StatusNew}
+	v := Shown{Try: x.tries, Rewound: x.rewound, GoesOn: goesOn(s, x)}
 	if changes := s.changes(x); len(changes) > 0 {
 		v.Stale = madeFrom(changes)
 	}
@@ -35,6 +36,39 @@ func Show(s *State, x *Instance) Shown {
 		}
 	}
 	return v
+}
+
+// goesOn says whether an instance came to nothing, or said no to the work, and the flow goes on
+// without it: a person decided that, or the file does.
+func goesOn(s *State, x *Instance) bool {
+	failed := x.Status == StatusFailed || x.Status == StatusCancelled || x.Status == StatusDone && x.Failure != ""
+	switch {
+	case x.carryOn:
+		return x.Status != StatusNew
+	case !failed, x.triesAgain(), s.holds(x, x.word):
+		return false
+	}
+	return onFail(s, s.phases[x.Phase.Name]) == FailContinue
+}
+
+// Without says what is to be said of the end of a part, where the flow goes on without what its
+// phase was to make; "" where it does not, or a person decided that.
+func Without(s *State, end journal.FlowPhaseEnded) string {
+	if end.Part == journal.PartList {
+		if _, _, goesOn := ListOf(s, end.Phase); goesOn {
+			return without(end.Phase)
+		}
+		return ""
+	}
+	x, err := s.instance(end.Phase, end.Item)
+	if err != nil || x.carryOn || !goesOn(s, x) {
+		return ""
+	}
+	return without(x.Name())
+}
+
+func without(name string) string {
+	return fmt.Sprintf("the flow goes on without %s (on-fail is %s)", name, FailContinue)
 }
 
 // Sources lists the files that phases read and no phase made, by their paths.
@@ -57,8 +91,10 @@ func made(s *State, layer string, v *version) Made {
 	return m
 }
 
-// ListOf says whether the items of an each phase are known, and why they could not be read.
-func ListOf(s *State, name string) (known bool, failure string) {
+// ListOf says whether the items of an each phase are known, why they could not be read, and whether
+// the flow goes on without them.
+func ListOf(s *State, name string) (known bool, failure string, goesOn bool) {
 	p := s.phases[name]
-	return p.listFrom != "" && p.listFail == "", p.listFail
+	failed := p.listFail != ""
+	return p.listFrom != "" && !failed, p.listFail, failed && (p.carryOn || p.def.OnFail == FailContinue)
 }

@@ -227,6 +227,18 @@ func (s *State) open() []*Instance {
 	return out
 }
 
+// Begun says whether a part of a phase has begun, or an earlier flow's was taken over.
+func Begun(s *State) bool {
+	for _, p := range s.phases {
+		for _, x := range p.all {
+			if len(x.Attempts) > 0 || x.Open != nil || x.Status != StatusNew {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Copied is how many bytes the versions have that the store keeps a copy of.
 func Copied(s *State) int64 {
 	copies := map[string]int64{}

@@ -89,3 +89,24 @@ func TestBranchesAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A cancel that is on record, and whose process was killed before the end, is carried out by the
+// next one although a question of the flow is still open: that is closed before what is under way
+// is brought home (promise 25).
+func TestStopBehindAQuestion(t *testing.T) {
+	v := begin(t, feature())
+	v.starts("plan", []journal.Artifact{artifact("SPEC.md", "s1")})
+	run := v.s.Instances("plan")[0].Open.Run
+	v.w.Children[run] = Child{State: ChildWaiting}
+	v.fact(journal.RequestOpened{Request: journal.Request{
+		ID: "p-1", Question: journal.Question{Kind: journal.RequestPhase}, Phase: &journal.PhaseQuestion{About: journal.AboutStart, Phase: "build"},
+	}})
+	v.fact(journal.RunStopping{Why: journal.StopCancelled, Reason: "cancelled"}, journal.RunClaimed{Epoch: 2})
+	v.is("request.closed")
+	v.fact(Next(v.s, v.w).(Record).Facts...)
+	v.is("end " + run)
+	v.w.Children[run] = Child{State: ChildEnded}
+	v.is("collect " + run)
+	v.fact(journal.FlowPhaseEnded{Phase: "plan", Part: journal.PartWork, Run: run, Outcome: journal.PhaseCancelled})
+	v.is("run.cancelled")
+}

@@ -10,6 +10,10 @@ import (
 type World struct {
 	Children map[string]Child // by run; one that is not listed was never created
 	Spent    time.Duration    // in which the flow was going, up to now
+
+	// Repeats are questions about work that is about to begin and that an earlier flow of the
+	// thread did, by the name of the instance: see AskRepeat.
+	Repeats map[string]*journal.Request
 }
 
 // Child is the run that carries out a part of a phase.

@@ -40,6 +40,10 @@ type world struct {
 	redos  map[string]int
 	put    map[string]int // times that the host put back a path's version by itself
 	stats  map[string]int
+
+	before *State                      // the flow of the thread before this one; nil for none
+	did    map[string]bool             // what that one did more than its outputs, by instance
+	asks   map[string]*journal.Request // about what that one did, by instance
 }
 
 type kid struct {
@@ -53,19 +57,28 @@ type kid struct {
 }
 
 func newWorld(seed uint64) *world {
+	w := emptyWorld(seed)
+	w.def = w.generate()
+	w.begin()
+	return w
+}
+
+func emptyWorld(seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 14))
-	w := &world{r: r, disk: map[string]string{}, copies: map[string]bool{}, bad: map[string]bool{}, seen: map[string]bool{}, hand: map[string]bool{}, during: map[string]bool{},
+	return &world{r: r, disk: map[string]string{}, copies: map[string]bool{}, bad: map[string]bool{}, seen: map[string]bool{}, hand: map[string]bool{}, during: map[string]bool{},
 		children: map[string]*kid{}, counts: map[string]string{}, from: map[string]map[string]string{}, acted: map[string]bool{}, words: map[string]int{},
 		kept: map[string]bool{}, redos: map[string]int{}, put: map[string]int{}, stats: map[string]int{}}
-	w.def = w.generate()
+}
+
+// begin records that the flow is there.
+func (w *world) begin() {
 	s, err := New(w.def)
 	if err != nil {
 		w.fail("%v", err)
-		return w
+		return
 	}
 	w.s = s
 	w.record(journal.RunCreated{Run: "r-flow", Mode: journal.ModeAuto}, journal.RunClaimed{Epoch: 1})
-	return w
 }
 
 func (w *world) say(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
@@ -180,6 +193,7 @@ func (w *world) killed() {
 	}
 	w.s = again
 	w.broken = false
+	clear(w.asks)
 	if w.one(2) && w.s.Run.Status == recovery.StatusRunning {
 		w.record(journal.RunInterrupted{Cause: journal.CauseCrash})
 	}
@@ -233,7 +247,7 @@ func (w *world) atWork(name string) bool {
 
 // world as Next sees it.
 func (w *world) seenByNext() World {
-	out := World{Children: map[string]Child{}}
+	out := World{Children: map[string]Child{}, Repeats: w.asks}
 	for run, k := range w.children {
 		out.Children[run] = Child{State: k.state, Quiet: !k.acts, Cost: k.cost}
 	}
@@ -369,6 +383,12 @@ func (w *world) start(a Start) {
 		var looks []Look
 		for _, in := range p.In {
 			looks = append(looks, w.look(in))
+		}
+		if asks, end := w.repeats(&p, looks); asks {
+			continue
+		} else if end != nil {
+			bodies = append(bodies, end)
+			break
 		}
 		var before []journal.Artifact
 		for _, o := range p.Instance.Outputs() {

@@ -57,6 +57,7 @@ type Proposal struct {
 	Sandbox     string          `json:"sandbox,omitempty"`  // what the operating system keeps the call to; "" for nothing
 	Always      string          `json:"always,omitempty"`   // rules that a person may add to allow similar calls from then on
 	Never       string          `json:"never,omitempty"`    // rules that a person may add to deny similar calls from then on
+	Named       bool            `json:"named,omitempty"`    // a rule names all that it does, and allows it; said where it did so before
 	Invalid     string          `json:"invalid,omitempty"`  // why the call cannot run at all: unknown tool, arguments that do not fit
 	Question    *Question       `json:"question,omitempty"` // the call is a question to a person and runs nothing
 }
@@ -125,8 +126,9 @@ const (
 	PhaseSettled  Phase = "settled"
 )
 
-// Unknown is a call whose outcome is unknown, or was before a person said that it happened, seen
-// from another place of its thread.
+// Unknown is a call that may not simply be done again, seen from another place of its thread: its
+// outcome is unknown, or was before a person said that it happened, or it happened and the model
+// has not heard of it.
 type Unknown struct {
 	Run         string          `json:"run"`
 	ID          string          `json:"id"`
@@ -138,4 +140,10 @@ type Unknown struct {
 	Alive       bool            `json:"alive,omitempty"`    // may still be running: running it once more is not offered
 	Resolved    Word            `json:"resolved,omitempty"` // what a person last said of it: leave or happened
 	By          string          `json:"-"`                  // who said it, where that was in this run
+
+	// Done says that its outcome is known: it happened outside of the workspace, and a rewind or a
+	// fork took it out of the conversation. Outcome and Content are what its result says.
+	Done    bool    `json:"done,omitempty"`
+	Outcome Outcome `json:"outcome,omitempty"`
+	Content string  `json:"content,omitempty"`
 }

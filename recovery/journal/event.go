@@ -76,6 +76,8 @@ type RunCreated struct {
 	StartKey    string `json:"start_key,omitempty"`    // a start that is given the same key is this run
 	StartDigest string `json:"start_digest,omitempty"` // SHA-256 of the request that the key was given with
 
+	Branch
+
 	Family
 
 	FlowRun
@@ -136,6 +138,7 @@ const (
 	CauseCorrupt   Cause = "corrupt"   // its journal does not match its digests
 	CauseRestored  Cause = "restored"  // its database went back in time; see RunRestored
 	CauseFailing   Cause = "store"     // the state folder could not be written
+	CauseTools     Cause = "tools"     // a tool that was named for it is not there; the detail holds the remedy
 	CauseArtifact  Cause = "artifact"  // an artifact of the flow cannot be read; the detail holds the remedy
 )
 
@@ -236,6 +239,7 @@ type CallStarted struct {
 	Before  json.RawMessage `json:"before,omitempty"` // what an inspector needs to know from before
 	Binding string          `json:"binding,omitempty"`
 	Child   string          `json:"child,omitempty"` // the run that carries the call out; it exists once that run's first fact does
+	Marks   json.RawMessage `json:"marks,omitempty"` // where git's logs ended, unless an earlier call of the family has the same
 }
 
 // CallSettled is a call's one result.
@@ -342,7 +346,7 @@ func Kinds() []Kind {
 		KindCallJudged, KindCallStarted, KindCallSettled, KindCallResolved, KindApprovalVoided,
 		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled, KindMessageAdded, KindRunRestored,
 		KindPhaseStarted, KindPhaseEnded, KindArtifactsChecked, KindArtifactRestored, KindPhaseRewound,
-		KindRunParked,
+		KindRunParked, KindFilesBase, KindFilesChanged, KindCommitSeen,
 	}
 }
 
@@ -391,5 +395,5 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled], KindMessageAdded: as[MessageAdded], KindRunRestored: as[RunRestored],
 	KindPhaseStarted: as[FlowPhaseStarted], KindPhaseEnded: as[FlowPhaseEnded], KindArtifactsChecked: as[ArtifactsChecked],
 	KindArtifactRestored: as[ArtifactRestored], KindPhaseRewound: as[PhaseRewound],
-	KindRunParked: as[RunParked],
+	KindRunParked: as[RunParked], KindFilesBase: as[FilesBase], KindFilesChanged: as[FilesChanged], KindCommitSeen: as[CommitSeen],
 }

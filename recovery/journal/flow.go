@@ -98,18 +98,19 @@ const (
 // FlowPhaseEnded says what came of a part of a phase. Its outputs are durable, validated and copied
 // before this is recorded.
 type FlowPhaseEnded struct {
-	Phase   string       `json:"phase"`
-	Item    *PhaseItem   `json:"item,omitempty"`
-	Attempt int          `json:"attempt"`
-	Part    PhasePart    `json:"part"`
-	Run     string       `json:"run,omitempty"`    // "" where none began
-	Digest  string       `json:"digest,omitempty"` // of the last fact of that run
-	Outcome PhaseOutcome `json:"outcome"`
-	Reason  string       `json:"reason,omitempty"`
-	Out     []Artifact   `json:"out,omitempty"`
-	In      []Artifact   `json:"in,omitempty"`     // its inputs, as they are now
-	Failed  bool         `json:"failed,omitempty"` // its verdict on the work is no: the line that its file asks for is not there
-	Items   []PhaseItem  `json:"items,omitempty"`  // of a list
+	Phase     string       `json:"phase"`
+	Item      *PhaseItem   `json:"item,omitempty"`
+	Attempt   int          `json:"attempt"`
+	Part      PhasePart    `json:"part"`
+	Run       string       `json:"run,omitempty"`    // "" where none began
+	Digest    string       `json:"digest,omitempty"` // of the last fact of that run
+	Outcome   PhaseOutcome `json:"outcome"`
+	Reason    string       `json:"reason,omitempty"`
+	Out       []Artifact   `json:"out,omitempty"`
+	In        []Artifact   `json:"in,omitempty"`        // its inputs, as they are now
+	Unchecked bool         `json:"unchecked,omitempty"` // reused work whose checks are still to run
+	Failed    bool         `json:"failed,omitempty"`    // its verdict on the work is no: the line that its file asks for is not there
+	Items     []PhaseItem  `json:"items,omitempty"`     // of a list
 
 	Usage    Usage         `json:"usage,omitzero"`
 	Cost     int64         `json:"cost,omitempty"` // in millionths of a US dollar
