@@ -45,9 +45,9 @@ type AppendOptions struct {
 }
 
 // Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when
-// asked, its thread, in one transaction. A thread of a child has the key of the root's thread. A
-// thread whose latest run has not ended gives *ThreadBusyError, a start key that a run has
-// *StartKeyError, an id that exists ErrIDTaken. Like Append it fills in events.
+// asked, its thread, in one transaction. A thread whose latest run has not ended gives
+// *ThreadBusyError, a start key that a run has *StartKeyError, an id that exists ErrIDTaken. Like
+// Append it fills in events.
 func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
 	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
@@ -138,7 +138,8 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	if ref.Folder == "" {
 		ref.Folder = c.Folder
 	}
-	if err := s.openThread(t, ref, c.FamilyThread(), facts[0].row.Time); err != nil {
+	err := s.openThread(t, ref, c, facts[0].row.Time)
+	if err != nil {
 		return Head{}, err
 	}
 	row, err := runParams(ctx, t.q, c, facts[0].row.Time)
@@ -155,36 +156,6 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 		prev = facts[i].chain(no, prev)
 	}
 	return s.appendFacts(t, h, b, AppendOptions{})
-}
-
-// openThread creates the thread, or refuses one in which a run has not ended. The calls of a new
-// one are recognised with the key of the thread keyOf.
-func (s *Store) openThread(t *tx, ref ThreadRef, keyOf string, now int64) error {
-	ctx := context.Background()
-	if ref.New {
-		return t.q.CreateThread(ctx, ref.ID, keyOf, ref.Folder, now)
-	}
-	r, err := t.q.UnfinishedOfThread(ctx, ref.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		if _, err := t.q.GetThread(ctx, ref.ID); errors.Is(err, sql.ErrNoRows) {
-			return &UnknownIDError{Kind: 't', Text: ref.ID}
-		} else if err != nil {
-			return err
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	busy := &ThreadBusyError{Thread: ref.ID, Run: r.ID, Status: recovery.Status(r.Status)}
-	open, err := openRequests(ctx, t.q, []int64{r.No})
-	if err != nil {
-		return err
-	}
-	if len(open) > 0 {
-		busy.Pending = open[0].ID
-	}
-	return busy
 }
 
 // Append writes facts at the end of a run's journal, with their projections, in one transaction. It

@@ -26,6 +26,7 @@ import (
 
 // JRN-13: the place, the epoch and the status that a writer saw are what its write is conditional
 // on.
+// EN-30.
 func TestLostRace(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))
@@ -376,7 +377,8 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 // would get far.
 func sideways(e journal.Event) bool {
 	switch b := e.Body.(type) {
-	case journal.RunClaimed, journal.RunInterrupted, journal.RunRestored, journal.CallJudged, journal.ModelFailed, journal.ContextCompacted:
+	case journal.RunClaimed, journal.RunInterrupted, journal.RunRestored, journal.CallJudged, journal.ModelFailed, journal.ContextCompacted,
+		journal.FilesBase, journal.FilesChanged, journal.CommitSeen:
 		return true
 	case journal.RequestOpened:
 		return b.Request.Kind == journal.RequestMaxTurns || b.Request.Call.Index == 0
@@ -432,6 +434,9 @@ func possible(s *recovery.State, all []journal.Event, run, thread string, n int)
 	}
 	add(turn, journal.RequestOpened{Request: journal.Request{ID: fmt.Sprintf("p-%04d%04d", n, s.Seq), Question: journal.Question{Kind: journal.RequestMaxTurns}}})
 	add(turn, journal.TurnSettled{Checkpoint: "k-" + strings.Repeat("0", 8)})
+	made := journal.NewFileChange("docs/a\xff.md", journal.ProofOutside, nil, &journal.FileVersion{Mode: 0o644, Size: 3, Kept: "k-1"})
+	add(turn, journal.FilesBase{Look: s.Seq, Mode: journal.KeepAll, Paths: 1}, journal.FilesChanged{Look: s.Seq, Changes: []journal.FileChange{made}},
+		journal.CommitSeen{Checkpoint: "k-" + strings.Repeat("0", 12), Repo: "/w/.git", Commit: fmt.Sprintf("%040d", s.Seq), Tree: strings.Repeat("1", 40)})
 	return out
 }
 

@@ -57,3 +57,33 @@ func (s *core) named(ctx context.Context, q *dbsqlc.Queries, name string) ([]byt
 	}
 	return s.Bodies().Open(r.Hash, r.Size, r.Encoding, r.Data)
 }
+
+// Keep inserts contents before any fact names them: of many, so that they do not wait in memory. A
+// content that no fact names later does no harm.
+func Keep(ctx context.Context, s *Store, rows []keep.Row) error {
+	err := s.write(ctx, func(t *tx) error { return keep.Add(ctx, t.q, rows) })
+	if err != nil {
+		return fmt.Errorf("keep %d contents: %w", len(rows), err)
+	}
+	return nil
+}
+
+// DropKept lets go of contents: who reads one later gets *keep.LostError.
+func DropKept(ctx context.Context, s *Store, names []string) error {
+	c, err := s.Contents()
+	if err != nil {
+		return err
+	}
+	if err := s.write(ctx, func(t *tx) error { return keep.Drop(ctx, t.q, names) }); err != nil {
+		return fmt.Errorf("drop %d contents: %w", len(names), err)
+	}
+	return c.RemoveFiles(names) // a file that stays is a leftover, which doctor finds
+}
+
+// SetMarks writes down how far the logs of a repository were read.
+func SetMarks(ctx context.Context, s *Store, repo, marks string) error {
+	if err := s.write(ctx, func(t *tx) error { return t.q.SetMarks(ctx, repo, marks) }); err != nil {
+		return fmt.Errorf("write down how far the logs of %s were read: %w", repo, err)
+	}
+	return nil
+}

@@ -8,6 +8,7 @@ import (
 )
 
 // CHK: one checkpoint for every settled turn, in the commit that settled it.
+// EN-53.
 func TestCheckpoints(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t))

@@ -89,6 +89,7 @@ func keptFiles(t *testing.T, dir string) []string {
 
 // Contents come back byte for byte, once each, from the process that kept them, from the next one,
 // and from one that only reads. What is long and does not become smaller is a file.
+// W7, EN-21, EN-53.
 func TestKeptContents(t *testing.T) {
 	dir := stateDir(t)
 	s := openStore(t, dir, func(o *Options) { o.Known = []redact.Known{{Rule: "env-canary", Value: keptCanary}} })
@@ -149,6 +150,7 @@ func TestKeptContents(t *testing.T) {
 }
 
 // A content is kept with the fact that names it, or not at all.
+// W3.
 func TestKeptWithItsFact(t *testing.T) {
 	s := openStore(t, stateDir(t))
 	h := startRun(t, s, "r-keptfact")
@@ -285,6 +287,7 @@ func TestUnreadableKept(t *testing.T) {
 
 // A file is durable before the row that names it. A process that ends in between leaves a file that
 // harms nobody, is reported, and is used by whoever keeps the content next.
+// W1.
 func TestKeptFileComesFirst(t *testing.T) {
 	ctx, content := context.Background(), noise(400<<10, 1)
 	dir, committed := stateDir(t), 0

@@ -37,6 +37,9 @@ var kindNames = [...]journal.Kind{
 	26: journal.KindArtifactRestored,
 	27: journal.KindPhaseRewound,
 	28: journal.KindRunParked,
+	29: journal.KindFilesBase,
+	30: journal.KindFilesChanged,
+	31: journal.KindCommitSeen,
 	32: journal.KindRunRestored,
 }
 

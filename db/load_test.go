@@ -52,6 +52,7 @@ func tamper(t *testing.T, dir, statement string, args ...any) {
 // JRN-12, behaviour 9: whatever is changed in a journal, its first changed fact is named, nothing
 // after it is handed out, and nothing is repaired.
 // EX-73, CF-30.
+// EN-23.
 func TestLoadFindsWhatWasChanged(t *testing.T) {
 	large := strings.Repeat("0123456789abcdef", 5<<10) // 80 KiB, in blobs
 	huge := strings.Repeat("fedcba9876543210", 40<<10) // 640 KiB, in a file
@@ -198,6 +199,7 @@ func TestLoadPart(t *testing.T) {
 // A fact of a newer version or kind is refused by name and not guessed at. Who only shows the
 // journal gets it without its body.
 // EX-55.
+// GIT-15, EN-63.
 func TestFactsOfANewerBinary(t *testing.T) {
 	for name, newer := range map[string]func(*fact){
 		"version": func(f *fact) { f.row.V = journal.Version + 1 },

@@ -201,6 +201,7 @@ func TestUnsafeFolders(t *testing.T) {
 }
 
 // SEC-07: a test cannot reach real state.
+// EN-64.
 func TestOnlyTemporaryFoldersUnderTest(t *testing.T) {
 	root := t.TempDir()
 	outside := filepath.Join(root, "home")

@@ -58,6 +58,16 @@ func Page(ctx context.Context, s *Store, run string, after int64, rows int, size
 	return page, nil
 }
 
+// Fact decodes a row of a run's journal that a query picked out, and compares it with its digest,
+// which is chained to the one before it.
+func Fact(ctx context.Context, s *Store, q *dbsqlc.Queries, run string, r *dbsqlc.Journal, before []byte) (journal.Event, error) {
+	c := &cursor{s: s.Journal, head: Head{Run: run}, seq: r.ID&MaxSeq - 1}
+	copy(c.digest[:], before)
+	var found decoded
+	(&decoder{s: s.Journal, q: q}).decode(ctx, r, &found)
+	return c.next(r, &found)
+}
+
 // CheckFormat says with a *NewerError that a newer binary has brought an open store up to date.
 func CheckFormat(ctx context.Context, s *Store) error { return s.file.CheckFormat(ctx) }
 

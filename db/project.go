@@ -143,6 +143,10 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 		return s.answered(t, h, f, b)
 	case journal.RequestClosed:
 		return s.closedRequest(t, h, f, b)
+	case journal.FilesChanged:
+		return filesChanged(t, h, b)
+	case journal.CommitSeen:
+		return commitSeen(t, h, f, b)
 	}
 	return nil
 }

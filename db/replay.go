@@ -92,7 +92,7 @@ func (r *Replay) Run(ctx context.Context, no int64) (last int64, err error) {
 // clear makes room for another run: only its thread stays.
 func (r *Replay) clear(ctx context.Context, no int64) error {
 	for _, text := range []string{
-		"DELETE FROM pending_requests", "DELETE FROM tool_executions", "DELETE FROM journal", "DELETE FROM blobs", "DELETE FROM runs",
+		"DELETE FROM commits", "DELETE FROM file_changes", "DELETE FROM pending_requests", "DELETE FROM tool_executions", "DELETE FROM journal", "DELETE FROM blobs", "DELETE FROM runs",
 		"DELETE FROM sqlite_sequence WHERE name = 'runs'", fmt.Sprintf("INSERT INTO sqlite_sequence (name, seq) VALUES ('runs', %d)", no-1),
 	} {
 		if _, err := r.Conn.ExecContext(ctx, text); err != nil {
@@ -139,7 +139,11 @@ func (r *Replay) create(ctx context.Context, c journal.RunCreated, now int64) er
 			}
 			r.Unproved[c.Thread] = !known
 		}
-		err = r.q.CreateThread(ctx, c.Thread, c.FamilyThread(), folder, created)
+		of, lost := keyOf(ctx, dbsqlc.New(r.Store.file.Readers()), c)
+		if lost != nil { // what it came from is gone
+			of, r.Unproved[c.Thread] = c.FamilyThread(), true
+		}
+		err = r.q.CreateThread(ctx, c.Thread, of, folder, created)
 	}
 	if err != nil {
 		return err

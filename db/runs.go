@@ -233,6 +233,7 @@ func (s Queries) LatestRun(ctx context.Context, folder string) (*RunRow, error) 
 // ThreadRow is a conversation and its workspace.
 type ThreadRow struct {
 	ID      string
+	KeyOf   string // thread with whose key its calls are recognised
 	Folder  string
 	Created time.Time
 }
@@ -245,7 +246,7 @@ func (s Queries) Thread(ctx context.Context, id string) (ThreadRow, error) {
 		if errors.Is(err, sql.ErrNoRows) {
 			return &UnknownIDError{Kind: 't', Text: id}
 		}
-		out = ThreadRow{ID: t.ID, Folder: t.Folder, Created: timeOf(t.CreatedAt)}
+		out = ThreadRow{ID: t.ID, KeyOf: t.KeyOf, Folder: t.Folder, Created: timeOf(t.CreatedAt)}
 		return err
 	})
 	return out, err

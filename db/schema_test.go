@@ -118,7 +118,7 @@ func TestKindsHaveNumbers(t *testing.T) {
 	for n, k := range []string{1: "run.created", 2: "run.claimed", 3: "run.interrupted", 4: "run.noted", 5: "run.stopping", 6: "run.completed",
 		7: "run.failed", 8: "run.cancelled", 9: "model.requested", 10: "model.answered", 11: "call.judged", 12: "call.started",
 		13: "call.settled", 14: "call.resolved", 15: "approval.voided", 16: "request.opened", 17: "request.answered", 18: "request.closed",
-		19: "turn.settled", 22: "message.added", 28: "run.parked", 32: "run.restored"} {
+		19: "turn.settled", 22: "message.added", 28: "run.parked", 29: "files.base", 30: "files.changed", 31: "commit.seen", 32: "run.restored"} {
 		if k != "" && string(kindNames[n]) != k {
 			t.Errorf("number %d was %s and is %s", n, k, kindNames[n])
 		}
@@ -238,6 +238,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"openRequests", "openRequestsOfRuns", "openCallsOfRuns", "undecidedCallsOfRuns", "doubtsOfThread", "cutCalls", "callsOfRun",
 		"startCall", "settleCalls", "settleOne", "advanceRun", "facts",
 		"childrenOf", "runsBelow", "countChildren", "movedSince", "undecidedOfFamily", "doubtfulRuns", "lastClaim", "unconsumedRequestOfRun", "requestsBetween", "messages", "checkpoints", "expireRequests",
+		"commitsLike", "commitsOfRun", "commitsIn", "commitsBeginning", "runsThatChanged", "foldersBelow", "getMarks",
 	} {
 		text, ok := queries[name]
 		if !ok {

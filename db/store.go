@@ -119,6 +119,22 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	return s.opened(ctx, dir, sqlitefile.OpenRead)
 }
 
+// OpenBriefly is OpenRead for who reads a few facts in a hurry, and takes an error for no answer:
+// that the key is its own, and that it is not behind its mark, is not looked at, and a file that
+// has no log is not locked.
+func OpenBriefly(dir string) (*Store, error) {
+	s := newStore(Options{ReadOnly: true})
+	f, err := sqlitefile.OpenBriefly(dir, s.format(), s.fileOptions())
+	if err != nil {
+		return nil, err
+	}
+	s.file = f
+	if err := s.openVault(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
 // OpenDiskFull opens the state folder for reading when its disk is so full that Open fails with
 // ErrDiskFull or ErrNoFiles: SQLite then keeps in memory what it would write beside the database.
 // Nobody else can use the database meanwhile, so the caller holds the store's lock and is quick. It

@@ -11,6 +11,8 @@ import (
 
 	"agent/db/dbsqlc"
 	"agent/db/fingerprint"
+	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Fingerprint is that of package fingerprint, keyed for the thread and those that come from it.
@@ -49,4 +51,63 @@ func (s *Store) threadKey(thread string) ([]byte, error) {
 		s.threadKeys.Store(thread, key)
 	}
 	return key, err
+}
+
+// keyOf is the thread with whose key the calls of a new thread are recognised that begins with the
+// run: its own. In a family it is the one of the root's thread, and in a fork the one of the thread
+// that it comes from.
+func keyOf(ctx context.Context, q *dbsqlc.Queries, c journal.RunCreated) (string, error) {
+	of := c.FamilyThread()
+	if of == c.Thread && (c.From == nil || c.Previous != "") {
+		return of, nil
+	}
+	if of == c.Thread {
+		r, err := q.GetRun(ctx, c.From.Run)
+		if errors.Is(err, sql.ErrNoRows) {
+			return "", &UnknownIDError{Kind: 'r', Text: c.From.Run}
+		}
+		if err != nil {
+			return "", err
+		}
+		of = r.Thread
+	}
+	t, err := q.GetThread(ctx, of)
+	if errors.Is(err, sql.ErrNoRows) {
+		return of, nil
+	}
+	return t.KeyOf, err
+}
+
+// openThread creates the thread that begins with the run, or refuses one in which a run has not
+// ended.
+func (s *Store) openThread(t *tx, ref ThreadRef, c journal.RunCreated, now int64) error {
+	ctx := context.Background()
+	if ref.New {
+		of, err := keyOf(ctx, t.q, c)
+		if err != nil {
+			return err
+		}
+		return t.q.CreateThread(ctx, ref.ID, of, ref.Folder, now)
+	}
+	r, err := t.q.UnfinishedOfThread(ctx, ref.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		if _, err := t.q.GetThread(ctx, ref.ID); errors.Is(err, sql.ErrNoRows) {
+			return &UnknownIDError{Kind: 't', Text: ref.ID}
+		} else if err != nil {
+			return err
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	busy := &ThreadBusyError{Thread: ref.ID, Run: r.ID, Status: recovery.Status(r.Status)}
+	open, err := openRequests(ctx, t.q, []int64{r.No})
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		busy.Pending = open[0].ID
+	}
+	return busy
 }

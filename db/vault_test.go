@@ -82,6 +82,7 @@ func restoredAll(t *testing.T, s *Store, run string) (out []journal.Event, lost 
 // SEC, behaviour 4 of issue 4: a secret in a prompt, in arguments, in results of every size, in an
 // error, in names of folders and files, in an answer and in a message lies nowhere in the state
 // folder, while the run goes on with the true values.
+// EN-22, EN-23.
 func TestSecretsLieNowhere(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, stateDir(t), knowing)

@@ -34,3 +34,13 @@ SELECT * FROM call_rows WHERE run_no IN (
 -- Runs of a thread, and below those, that have calls of unknown outcome, without one run.
 -- name: DoubtfulRuns :many
 SELECT * FROM runs WHERE (thread = @thread OR (root_thread = @thread AND root_thread <> '')) AND id <> @except_run AND unknown > 0 ORDER BY no;
+
+-- Calls of unknown outcome on which nobody has decided, of the runs below each of the roots. They
+-- are few, so the search begins with their index.
+-- name: UndecidedBelow :many
+SELECT sqlc.embed(c), r.root_no FROM call_rows c JOIN runs r ON r.no = c.run_no
+WHERE c.no IN (
+    SELECT t.no FROM tool_executions t INDEXED BY calls_unknown CROSS JOIN runs b ON b.no = t.run_no
+    WHERE t.outcome = 'unknown' AND t.resolved <> 'happened' AND t.resolved = ''
+        AND b.root_no > 0 AND b.root_no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)))
+) ORDER BY c.no;

@@ -9,3 +9,9 @@ SELECT size, data FROM kept WHERE id = @id;
 
 -- name: NextKept :one
 SELECT no, id, size, data FROM kept WHERE no > @after ORDER BY no LIMIT 1;
+
+-- name: KeptSizes :many
+SELECT id, CAST(COALESCE(length(data), 0) AS INTEGER) AS bytes FROM kept;
+
+-- name: DropKept :exec
+DELETE FROM kept WHERE id = @id;

@@ -271,6 +271,68 @@ func (q *Queries) RunsBelow(ctx context.Context, rootNo int64) ([]Run, error) {
 	return items, nil
 }
 
+const undecidedBelow = `-- name: UndecidedBelow :many
+SELECT c."no", c.run_no, c.turn, c.idx, c.attempt, c.id, c.tool, c.fingerprint, c.effect, c.phase, c.outcome, c.applied, c.resolved, c.proposed_seq, c.started_seq, c.settled_seq, c.started_at, c.settled_at, c.cut, c.run, c.thread, r.root_no FROM call_rows c JOIN runs r ON r.no = c.run_no
+WHERE c.no IN (
+    SELECT t.no FROM tool_executions t INDEXED BY calls_unknown CROSS JOIN runs b ON b.no = t.run_no
+    WHERE t.outcome = 'unknown' AND t.resolved <> 'happened' AND t.resolved = ''
+        AND b.root_no > 0 AND b.root_no IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+) ORDER BY c.no
+`
+
+type UndecidedBelowRow struct {
+	CallRow CallRow
+	RootNo  int64
+}
+
+// Calls of unknown outcome on which nobody has decided, of the runs below each of the roots. They
+// are few, so the search begins with their index.
+func (q *Queries) UndecidedBelow(ctx context.Context, numbers string) ([]UndecidedBelowRow, error) {
+	rows, err := q.db.QueryContext(ctx, undecidedBelow, numbers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UndecidedBelowRow{}
+	for rows.Next() {
+		var i UndecidedBelowRow
+		if err := rows.Scan(
+			&i.CallRow.No,
+			&i.CallRow.RunNo,
+			&i.CallRow.Turn,
+			&i.CallRow.Idx,
+			&i.CallRow.Attempt,
+			&i.CallRow.ID,
+			&i.CallRow.Tool,
+			&i.CallRow.Fingerprint,
+			&i.CallRow.Effect,
+			&i.CallRow.Phase,
+			&i.CallRow.Outcome,
+			&i.CallRow.Applied,
+			&i.CallRow.Resolved,
+			&i.CallRow.ProposedSeq,
+			&i.CallRow.StartedSeq,
+			&i.CallRow.SettledSeq,
+			&i.CallRow.StartedAt,
+			&i.CallRow.SettledAt,
+			&i.CallRow.Cut,
+			&i.CallRow.Run,
+			&i.CallRow.Thread,
+			&i.RootNo,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const undecidedOfFamily = `-- name: UndecidedOfFamily :many
 SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows WHERE run_no IN (
     SELECT r.no FROM runs r WHERE r.no = ?1 UNION ALL SELECT r.no FROM runs r INDEXED BY runs_by_root WHERE r.root_no = ?1 AND r.root_no > 0)

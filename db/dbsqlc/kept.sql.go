@@ -18,6 +18,15 @@ func (q *Queries) AddKept(ctx context.Context, iD []byte, size int64, data []byt
 	return err
 }
 
+const dropKept = `-- name: DropKept :exec
+DELETE FROM kept WHERE id = ?1
+`
+
+func (q *Queries) DropKept(ctx context.Context, id []byte) error {
+	_, err := q.db.ExecContext(ctx, dropKept, id)
+	return err
+}
+
 const getKept = `-- name: GetKept :one
 SELECT size, data FROM kept WHERE id = ?1
 `
@@ -32,6 +41,38 @@ func (q *Queries) GetKept(ctx context.Context, id []byte) (GetKeptRow, error) {
 	var i GetKeptRow
 	err := row.Scan(&i.Size, &i.Data)
 	return i, err
+}
+
+const keptSizes = `-- name: KeptSizes :many
+SELECT id, CAST(COALESCE(length(data), 0) AS INTEGER) AS bytes FROM kept
+`
+
+type KeptSizesRow struct {
+	ID    []byte
+	Bytes int64
+}
+
+func (q *Queries) KeptSizes(ctx context.Context) ([]KeptSizesRow, error) {
+	rows, err := q.db.QueryContext(ctx, keptSizes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []KeptSizesRow{}
+	for rows.Next() {
+		var i KeptSizesRow
+		if err := rows.Scan(&i.ID, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const nextKept = `-- name: NextKept :one

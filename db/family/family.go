@@ -78,6 +78,32 @@ func Undecided(ctx context.Context, s *db.Store, root string) ([]db.CallRow, err
 	return out, err
 }
 
+// UndecidedBelow lists, for each root, the calls of all runs below it whose outcome is unknown and
+// on which nobody has decided, as Undecided does. Roots without any are not in it.
+func UndecidedBelow(ctx context.Context, s *db.Store, roots map[string]db.RunRow) (map[string][]db.CallRow, error) {
+	if len(roots) == 0 {
+		return nil, nil
+	}
+	ids, numbers := make(map[int64]string, len(roots)), make([]int64, 0, len(roots))
+	for id, r := range roots {
+		ids[r.No], numbers = id, append(numbers, r.No)
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]db.CallRow{}
+	err = db.Read(ctx, s, "look for unknown outcomes below runs", func(q *dbsqlc.Queries) error {
+		found, err := q.UndecidedBelow(ctx, string(list))
+		for _, f := range found {
+			id := ids[f.RootNo]
+			out[id] = append(out[id], db.BriefCall(f.CallRow))
+		}
+		return err
+	})
+	return out, err
+}
+
 // Size is how many children a run has, and how many of them have ended.
 type Size struct{ Children, Ended int }
 

@@ -16,7 +16,8 @@ import (
 type Report struct {
 	Files    int64    // bytes of all files
 	Problems []string // contents that cannot be given back
-	Leftover []string // files that no row names; they do no harm
+	Unlisted string   // why not all of them could be read; "" where they were
+	Leftover []string // files that no row names; they do no harm. None where not all rows could be read
 }
 
 // Check opens every content and compares the files with the rows that name them.
@@ -37,7 +38,7 @@ func (c *Contents) Check(ctx context.Context) (Report, error) {
 		if info, err := d.Info(); err == nil {
 			r.Files += info.Size()
 		}
-		if rel, err := filepath.Rel(root, path); err != nil || !named[rel] {
+		if rel, err := filepath.Rel(root, path); err != nil || named != nil && !named[rel] {
 			r.Leftover = append(r.Leftover, path)
 		}
 		return nil
@@ -48,7 +49,8 @@ func (c *Contents) Check(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// checkRows opens the rows one by one, and gives the files that they name.
+// checkRows opens the rows one by one, and gives the files that they name; nil where not all of
+// them could be read.
 func (c *Contents) checkRows(ctx context.Context, r *Report) (named map[string]bool, err error) {
 	named = map[string]bool{}
 	for no := int64(0); ; {
@@ -64,8 +66,8 @@ func (c *Contents) checkRows(ctx context.Context, r *Report) (named map[string]b
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			r.Problems = append(r.Problems, fmt.Sprintf("the kept contents cannot be listed: %v", err))
-			return named, nil
+			r.Unlisted = err.Error()
+			return nil, nil
 		}
 		no = row.No
 		name := hex.EncodeToString(row.ID)

@@ -40,10 +40,14 @@ const Folder = "keep"
 const (
 	idSize = 16 // of a name, bytes
 
-	// fileLimit is how long a content may be that stays in the database, bytes: up to here its copy
-	// costs no fsync beside the commit's.
+	// fileLimit is how long a sealed content may be that stays in the database, bytes: up to here
+	// its copy costs no fsync beside the commit's.
 	fileLimit = 256 << 10
 )
+
+// RowLimit is how many bytes a content may have that surely stays in the database: to stage it
+// leaves nothing behind.
+const RowLimit = fileLimit - 4<<10
 
 // errNoKey is for whoever reads a folder without its key.
 var errNoKey = errors.New("there is no key")
@@ -71,6 +75,7 @@ type Row struct {
 type LostError struct {
 	Name string
 	Why  string
+	Gone bool // it is in no list of contents any more: it had to make room
 }
 
 func (e *LostError) Error() string { return fmt.Sprintf("no usable copy of %.12s: %s", e.Name, e.Why) }
@@ -110,24 +115,44 @@ func (c *Contents) id(content []byte) []byte {
 	return m.Sum(nil)[:idSize]
 }
 
+// Name is what a content is called, whether or not it is kept; "" without the key.
+func (c *Contents) Name(content []byte) string {
+	if c.aead == nil {
+		return ""
+	}
+	return hex.EncodeToString(c.id(content))
+}
+
+// level deflates nearly as well as flate's default, in little more than the time of its fastest.
+const level = 5
+
 // Stage seals a content and, where it is long, makes its file durable, before any transaction
 // begins. What was sealed is opened once and compared. A copy that is there and cannot be opened is
 // replaced.
 func (c *Contents) Stage(ctx context.Context, content []byte) (Row, error) {
-	r, err := c.stage(ctx, content)
+	return c.stage(ctx, content, level)
+}
+
+// StageDense is Stage of a long content that deflating would hardly make smaller.
+func (c *Contents) StageDense(ctx context.Context, content []byte) (Row, error) {
+	return c.stage(ctx, content, flate.NoCompression)
+}
+
+func (c *Contents) stage(ctx context.Context, content []byte, level int) (Row, error) {
+	r, err := c.row(ctx, content, level)
 	if err != nil {
 		return Row{}, fmt.Errorf("keep a content of %d bytes: %w", len(content), err)
 	}
 	return r, nil
 }
 
-func (c *Contents) stage(ctx context.Context, content []byte) (Row, error) {
+func (c *Contents) row(ctx context.Context, content []byte, level int) (Row, error) {
 	if c.aead == nil {
 		return Row{}, errNoKey
 	}
 	id := c.id(content)
 	r := Row{Name: hex.EncodeToString(id), Size: int64(len(content)), id: id}
-	sealed, err := c.seal(id, content)
+	sealed, err := c.seal(id, content, level)
 	if err != nil {
 		return r, err
 	}
@@ -160,6 +185,9 @@ func Add(ctx context.Context, q *dbsqlc.Queries, rows []Row) error {
 	return nil
 }
 
+// Staged is the content of a row that is not stored yet.
+func (c *Contents) Staged(row Row) ([]byte, error) { return c.opened(row.Name, row.Size, row.data) }
+
 // Get gives a content back after comparing it with its name. *LostError says that it cannot be;
 // another error that nobody knows.
 func (c *Contents) Get(ctx context.Context, name string) ([]byte, error) {
@@ -180,7 +208,7 @@ func (c *Contents) opened(name string, size int64, data []byte) (content []byte,
 	if data == nil {
 		where = ": " + c.Path(name)
 		if data, err = os.ReadFile(c.Path(name)); errors.Is(err, fs.ErrNotExist) {
-			return nil, &LostError{name, "its file is missing" + where}
+			return nil, &LostError{Name: name, Why: "its file is missing" + where}
 		} else if err != nil {
 			return nil, fmt.Errorf("read the copy %.12s: %w", name, err)
 		}
@@ -190,7 +218,7 @@ func (c *Contents) opened(name string, size int64, data []byte) (content []byte,
 	}
 	content, why := c.open(id, size, data)
 	if why != "" {
-		return nil, &LostError{name, why + where}
+		return nil, &LostError{Name: name, Why: why + where}
 	}
 	return content, nil
 }
@@ -211,7 +239,7 @@ func (c *Contents) Has(ctx context.Context, name string) (bool, error) {
 func parse(name string) ([]byte, error) {
 	id, err := hex.DecodeString(name)
 	if err != nil || len(id) != idSize {
-		return nil, &LostError{name, "this is not the name of one"}
+		return nil, &LostError{Name: name, Why: "this is not the name of one"}
 	}
 	return id, nil
 }
@@ -227,7 +255,7 @@ func (c *Contents) find(ctx context.Context, name string) (row dbsqlc.GetKeptRow
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
-		return row, &LostError{name, "none is recorded"}
+		return row, &LostError{Name: name, Why: "none is recorded", Gone: true}
 	}
 	return row, err
 }
@@ -238,11 +266,11 @@ func (c *Contents) Path(name string) string {
 }
 
 // seal makes ciphertext that only this id can be opened with.
-func (c *Contents) seal(id, content []byte) ([]byte, error) {
+func (c *Contents) seal(id, content []byte, level int) ([]byte, error) {
 	nonce := make([]byte, c.aead.NonceSize())
 	rand.Read(nonce) // never fails: crypto/rand ends the process instead
 	var small bytes.Buffer
-	w, err := flate.NewWriter(&small, flate.BestSpeed)
+	w, err := flate.NewWriter(&small, level)
 	if err == nil {
 		_, err = w.Write(content)
 	}

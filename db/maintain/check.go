@@ -44,7 +44,7 @@ type Report struct {
 
 // tables lists what is counted and, without what can be worked out again, salvaged.
 func tables() []string {
-	return []string{"threads", "runs", "journal", "blobs", "tool_executions", "pending_requests", "inbox", "secrets", "environments", "kept"}
+	return []string{"threads", "runs", "journal", "blobs", "tool_executions", "pending_requests", "inbox", "secrets", "environments", "kept", "file_changes", "commits"}
 }
 
 // Check looks at the database file as a whole, at settings, sizes and the files of bodies.

@@ -27,11 +27,11 @@ func TestCheck(t *testing.T) {
 	if err != nil || len(r.Problems) > 0 || len(r.Leftover) > 0 {
 		t.Fatalf("%+v %v", r, err)
 	}
-	want := map[string]int64{"threads": 1, "runs": 1, "journal": 8, "blobs": 1, "tool_executions": 1, "pending_requests": 0, "inbox": 0, "secrets": 0, "environments": 0, "kept": 0}
+	want := map[string]int64{"threads": 1, "runs": 1, "journal": 8, "blobs": 1, "tool_executions": 1, "pending_requests": 0, "inbox": 0, "secrets": 0, "environments": 0, "kept": 0, "file_changes": 0, "commits": 0}
 	if fmt.Sprint(r.Counts) != fmt.Sprint(want) {
 		t.Errorf("%v", r.Counts)
 	}
-	if r.Format != 3 || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
+	if r.Format != 4 || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
 		t.Errorf("%+v", r)
 	}
 	file := dbtest.BodyFile(t, s.Dir())

@@ -40,6 +40,8 @@ func projectedTables() []projected {
 		{"runs", "no", []string{"no"}, nil},
 		{"tool_executions", "run_no", []string{"turn", "idx"}, []string{"no"}},
 		{"pending_requests", "run_no", []string{"id"}, []string{"no", "closed_at"}},
+		{"file_changes", "run_no", []string{"path"}, []string{"no"}},
+		{"commits", "run_no", []string{"repo", "id", "checkpoint"}, []string{"no"}},
 	}
 }
 

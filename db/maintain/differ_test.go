@@ -103,7 +103,9 @@ func stored(t *testing.T) *db.Store {
 		ID: "p-2", Question: journal.Question{Kind: journal.RequestPermission, Message: "and now?"}, Call: &second, Binding: "b"}}))
 	three := startRun(t, s, "r-3")
 	three = foldAll(t, s, three, dbtest.InTurn(1, journal.ModelAnswered{Stop: journal.AnswerEnd}))
-	foldAll(t, s, three, append(dbtest.InTurn(1, journal.TurnSettled{Checkpoint: "r-3@1"}), dbtest.InTurn(1, journal.RunCompleted{Text: "done"})...))
+	made := journal.NewFileChange("a", journal.ProofHost, nil, &journal.FileVersion{Mode: 0o644, Size: 3, Kept: "f1"})
+	three = foldAll(t, s, three, dbtest.InTurn(1, journal.FilesChanged{Look: 1, Changes: []journal.FileChange{made}}, journal.TurnSettled{Checkpoint: "r-3@1"}, journal.RunCompleted{Text: "done"}))
+	foldAll(t, s, three, dbtest.InTurn(1, journal.CommitSeen{Checkpoint: "k-1", Repo: "/w/.git", Commit: "93ff3ee", Tree: "4b825dc", Patch: "77b0"}))
 	foldAll(t, s, one, dbtest.InTurn(2, journal.RunInterrupted{Cause: journal.CauseShutdown, Detail: "asked to stop"}))
 	return s
 }

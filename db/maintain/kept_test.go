@@ -3,10 +3,12 @@ package maintain
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,5 +90,73 @@ func TestKeptSecrets(t *testing.T) {
 	}
 	if text, err := json.Marshal(rows); err != nil || bytes.Contains(text, []byte("of kept")) || bytes.Contains(text, []byte(canary)) {
 		t.Errorf("a secret is saved in the clear: %v", err)
+	}
+}
+
+// destroyedKept is a state folder with six contents. The page of the second is destroyed, and the
+// last lies in a file.
+func destroyedKept(t *testing.T) (dir string, names []string) {
+	t.Helper()
+	dir = dbtest.StateDir(t)
+	s := openStore(t, dir)
+	var contents [][]byte
+	for i := range byte(6) { // a page each, but for the last, which lies in a file
+		c := make([]byte, 3000)
+		if i == 5 {
+			c = make([]byte, 400<<10)
+		}
+		rand.NewChaCha8([32]byte{i}).Read(c)
+		contents = append(contents, c)
+	}
+	names = keepContents(t, s, startRun(t, s, "r-destroyk"), contents...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, db.FileName)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := hex.DecodeString(names[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	destroyed := false
+	for page := 0; page < len(data); page += 4096 {
+		if p := data[page : page+4096]; p[0] == 0x0d && bytes.Contains(p, id) { // a leaf of a table
+			rand.NewChaCha8([32]byte{9}).Read(p)
+			destroyed = true
+		}
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil || !destroyed {
+		t.Fatal(destroyed, err)
+	}
+	return dir, names
+}
+
+// A destroyed page costs the rows on it and no more: not the first one behind it either.
+func TestSalvageKeptDestroyed(t *testing.T) {
+	dir, names := destroyedKept(t)
+	var saved []any
+	for _, row := range salvaged(t, dir)["kept"] {
+		if row["id"] != nil {
+			saved = append(saved, row["id"])
+		}
+	}
+	if want := []any{names[0], names[2], names[3], names[4], names[5]}; !slices.Equal(saved, want) {
+		t.Errorf("saved %q, want %q", saved, want)
+	}
+}
+
+// Where not all contents can be listed, no file beside them is called left over: what names it may
+// be what cannot be read.
+func TestCheckKeptDestroyed(t *testing.T) {
+	dir, _ := destroyedKept(t)
+	r, err := Check(context.Background(), openStore(t, dir))
+	if err != nil || len(r.Problems) == 0 || !strings.Contains(r.Kept.Unlisted, "damaged") {
+		t.Errorf("%+v %v", r, err)
+	}
+	if len(r.Kept.Leftover) != 0 || r.Kept.Files < 400<<10 {
+		t.Errorf("left over: %q; %d bytes", r.Kept.Leftover, r.Kept.Files)
 	}
 }

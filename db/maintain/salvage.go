@@ -136,9 +136,11 @@ func errIf(yes bool, err error) error {
 	return nil
 }
 
-// row reads the first row beyond a key. The names of tables are our own.
+// row reads the first row beyond a key. The names of tables are our own. It looks from the next key
+// on: a search for what is greater than a key goes through the page of that key, and where that is
+// destroyed the first row behind it would be lost too.
 func (v *salvager) row(ctx context.Context, table string, after int64) (row map[string]any, key int64, err error) {
-	rows, err := v.conn.QueryContext(ctx, "SELECT rowid, * FROM "+table+" WHERE rowid > ?1 ORDER BY rowid LIMIT 1", after)
+	rows, err := v.conn.QueryContext(ctx, "SELECT rowid, * FROM "+table+" WHERE rowid >= ?1 ORDER BY rowid LIMIT 1", after+1)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -89,6 +89,7 @@ func sum(spans []Span) int {
 }
 
 // What looks like a secret to a careless rule, and is what an agent works with all day.
+// EN-56.
 func TestLeavesOrdinaryTextAlone(t *testing.T) {
 	s := New(nil)
 	for _, text := range []string{
