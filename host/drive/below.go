@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"agent/recovery"
@@ -136,14 +137,14 @@ func (cl *caller) takeIn(ctx context.Context) error {
 	if err := cl.flush(ctx); err != nil {
 		return err
 	}
-	c := cl.state.Created
-	unknown, err := cl.p.Store.Doubts(context.WithoutCancel(ctx), c.FamilyThread(), c.Run)
+	unknown, err := cl.p.Doubts(context.WithoutCancel(ctx), cl.state.Created)
 	if err != nil {
 		return err
 	}
-	if len(unknown) > 0 {
-		text := fmt.Sprintf("the outcome of %d calls of other runs is unknown: none like them runs before you decide", len(unknown))
-		if len(unknown) == 1 {
+	n := slices.IndexFunc(append(unknown, journal.Unknown{Done: true}), func(u journal.Unknown) bool { return u.Done })
+	if n > 0 { // what is done stands behind
+		text := fmt.Sprintf("the outcome of %d calls of other runs is unknown: none like them runs before you decide", n)
+		if n == 1 {
 			text = fmt.Sprintf("the outcome of call %s of run %s is unknown: none like it runs before you decide", unknown[0].ID, unknown[0].Run)
 		}
 		cl.record(journal.RunNoted{Text: text, Unknown: unknown})

@@ -106,6 +106,12 @@ func (cl *caller) prepare(ctx context.Context, c *recovery.Call, together int) (
 		}
 		fault.Hit(fault.AfterPrepare)
 	}
+	if fact.Marks, err = cl.keepFiles(ctx, c); err != nil {
+		if ctx.Err() != nil {
+			return false, nil // likewise
+		}
+		return false, err
+	}
 	cl.record(fact)
 	cl.begin(ctx, c, t)
 	return true, nil

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +34,19 @@ type RefusedChangeError struct {
 }
 
 func (e *RefusedChangeError) Error() string { return fmt.Sprintf("resume run %s: %s", e.Run, e.Why) }
+
+// MayChange refuses changes that a resume of the run would refuse. A record that cannot be read is
+// for the resume to name.
+func (p *Process) MayChange(ctx context.Context, run string, t Changes) error {
+	if t == (Changes{}) {
+		return nil
+	}
+	s, err := p.Reader().Alone(run, p.Reader().Shown(ctx))
+	if err != nil || s.Status.Terminal() {
+		return nil //nolint:nilerr // as above
+	}
+	return t.possible(s)
+}
 
 // possible refuses what a run of this kind has no use for.
 func (t Changes) possible(s *recovery.State) error {

@@ -98,10 +98,10 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	if err := d.enter(ctx, created); err != nil {
 		return err
 	}
-	if err := TakeThreadResolutions(ctx, d.p, s.Created.FamilyThread(), s.Created.Run); err != nil {
+	if err := TakeThreadResolutions(ctx, d.p, s.Created); err != nil {
 		return err
 	}
-	unknown, err := d.p.Store.Doubts(ctx, s.Created.FamilyThread(), s.Created.Run)
+	unknown, err := d.p.Doubts(ctx, s.Created)
 	if err != nil {
 		return err
 	}
@@ -225,6 +225,13 @@ func Claim(ctx context.Context, p *Process, run string, t Changes, shown func(Pl
 // is started any more.
 func ClaimToEnd(ctx context.Context, p *Process, run string) (Outcome, error) {
 	return p.claim(ctx, run, p.ownState, func(ctx context.Context, d *driver) error {
+		if d.state.Created.Rewind != nil { // which files its call changed is known to its tool
+			env, err := d.p.EnvFor(ctx, d.state.Created)
+			if err != nil {
+				return err
+			}
+			d.use(env)
+		}
 		d.record(d.judge().claimFact(d.state, nil))
 		if err := d.calls.flush(ctx); err != nil {
 			return err

@@ -81,10 +81,10 @@ func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (
 		d.dead = err
 	}
 	if err != nil {
-		err = errors.Join(err, caught(d.head.Run, func() error { return d.failing(ctx, err) }))
+		err = errors.Join(err, Caught(d.head.Run, func() error { return d.failing(ctx, err) }))
 	}
 	cancel()
-	closing := caught(d.head.Run, func() error {
+	closing := Caught(d.head.Run, func() error {
 		defer d.close()
 		out = d.outcome()
 		return nil
@@ -138,6 +138,9 @@ func (d *driver) close() {
 	d.live.Close()
 	d.dropLive()
 	d.calls.tidy()
+	if d.p.Files != nil && d.owns() {
+		d.p.Files.Left(d.state.Created)
+	}
 	d.env.Release()
 }
 

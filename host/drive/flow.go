@@ -54,6 +54,29 @@ func (h Hands) Interrupt(ctx context.Context, c journal.Cause, detail string) er
 // ShutDown leaves the run where the context has ended.
 func (h Hands) ShutDown(ctx context.Context) error { return h.d.shutDown(ctx) }
 
+// Writing has what the flow itself writes at a path of the workspace be one of the changes that can
+// be taken back. What lies there is durable before, where something does.
+func (h Hands) Writing(ctx context.Context, path string, write func() error) error {
+	keeper := h.d.p.Files
+	if keeper == nil {
+		return write()
+	}
+	c := FilesCall{Created: h.d.state.Created, Paths: []string{path}, Host: true}
+	before, err := keeper.Before(ctx, c)
+	if err != nil {
+		return err
+	}
+	h.d.take(before)
+	if len(before.Kept) > 0 {
+		if err := h.Commit(ctx); err != nil {
+			return err
+		}
+	}
+	err = write()
+	h.d.take(keeper.After(context.WithoutCancel(ctx), c, nil))
+	return err
+}
+
 // Left says whether a step has ended the driving: who has something under way waits for it first.
 func Left(err error) bool { return errors.Is(err, errLeave) }
 
@@ -110,11 +133,20 @@ func (d *driver) refold(ctx context.Context, s *recovery.State) (*recovery.State
 		err = d.flow.Again(facts) // what it has under way goes on
 	}
 	if err != nil {
-		return nil, &db.CorruptError{Run: s.Created.Run, Seq: 1, What: err.Error()}
+		return nil, unfolded(s.Created.Run, err)
 	}
 	d.state = d.flow.State()
 	d.state.Earlier, d.state.Acting = s.Earlier, s.Acting
 	return d.state, nil
+}
+
+// unfolded is why a flow cannot be read although its facts match their digests: they contradict
+// each other, or a newer binary wrote them, which is no damage.
+func unfolded(run string, err error) error {
+	if errors.As(err, new(*journal.UnknownFactError)) {
+		return fmt.Errorf("read the flow %s: %w", run, err)
+	}
+	return &db.CorruptError{Run: run, Seq: 1, What: err.Error()}
 }
 
 // flowFacts reads the journal of a flow with its secrets, up to where its run was folded.
@@ -139,13 +171,14 @@ func (p *Process) dryRunFlow(ctx context.Context, s *recovery.State, t Changes, 
 		return plan, err
 	}
 	if j.flow, err = p.Flows(s.Created, facts); err != nil {
-		return plan, err
+		return plan, unfolded(s.Created.Run, err)
 	}
 	defer j.flow.Close()
 	s = j.flow.State()
 	if err := j.imagineClaim(ctx, s, t); err != nil {
 		return plan, err
 	}
+	var redone []journal.Rewound
 	if t.Redo != "" {
 		fact, err := j.flow.Redo(t.Redo)
 		if err == nil {
@@ -154,12 +187,16 @@ func (p *Process) dryRunFlow(ctx context.Context, s *recovery.State, t Changes, 
 		if err != nil {
 			return plan, &RefusedChangeError{s.Created.Run, err.Error()}
 		}
+		if r, ok := fact.(journal.PhaseRewound); ok {
+			redone = r.Phases
+		}
 	}
 	plan = Plan{Run: s.Created.Run, Prompt: opening(p.Store.Redact(s.Created.Prompt))}
 	for _, n := range notes {
 		plan.Notes = append(plan.Notes, p.Store.Redact(n))
 	}
 	flow, then, err := j.flow.Plan(ctx, p, true)
+	flow.Redone = slices.Concat(redone, flow.Redone)
 	plan.Flow, plan.Then = &flow, p.Store.Redact(then)
 	return plan, err
 }

@@ -57,6 +57,10 @@ func (cl *caller) tidy() {
 		return
 	}
 	run := cl.state.Created.Run
+	if cl.p.Files != nil {
+		cl.p.Files.Ended(cl.state.Created)
+	}
+	cl.clear()
 	for _, name := range cl.env.Tools.Names() {
 		t, err := cl.env.Tools.Get(name)
 		if err != nil {
@@ -65,6 +69,26 @@ func (cl *caller) tidy() {
 		if k, ok := t.(tools.Tidier); ok {
 			if err := k.Tidy(run); err != nil {
 				cl.p.Warn(run, "%v", err)
+			}
+		}
+	}
+}
+
+// clear has the tools take away what calls left that were cut short.
+func (cl *caller) clear() {
+	for _, turn := range cl.state.Turns {
+		for _, c := range turn.Calls {
+			if !c.Unknown() {
+				continue
+			}
+			t, err := cl.env.Tools.Get(c.Tool)
+			if err != nil {
+				continue // nobody knows what such a call leaves
+			}
+			if k, ok := t.(tools.Clearer); ok {
+				if err := k.Clear(cl.toolCall(c)); err != nil {
+					cl.p.Warn(cl.state.Created.Run, "%v", err)
+				}
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/db/family"
+	"agent/host/drive/lineage"
 	"agent/host/owner"
 	"agent/host/stream"
 	"agent/recovery"
@@ -30,7 +31,7 @@ type inbox struct {
 	passed []journal.CallResolved // decisions about calls of other runs that were left for this one
 }
 
-// readInbox takes what other processes left for the owner: a cancel, a word on an unknown call.
+// readInbox takes what other processes left for the owner: a cancel, a decision on an unknown call.
 // Each row is taken in the commit that journals it. It comes with every hint that the database
 // changed, so whether it is still there is looked at too.
 func (in *inbox) readInbox(ctx context.Context) error {
@@ -165,12 +166,20 @@ func (in *inbox) dropRefused(ctx context.Context) error {
 	return nil
 }
 
-// TakeThreadResolutions brings home words on calls of a thread's earlier runs, and of those below
-// them, that a process which ended had no time to. The thread is that of the run at the top.
-func TakeThreadResolutions(ctx context.Context, p *Process, thread, except string) error {
-	rows, err := family.WithResolutions(ctx, p.Store, thread, except)
+// TakeThreadResolutions brings home words on calls of other runs of a run's lineage that a process
+// which ended had no time to.
+func TakeThreadResolutions(ctx context.Context, p *Process, c journal.RunCreated) error {
+	threads, err := lineage.Threads(ctx, p.Store, c)
 	if err != nil {
 		return err
+	}
+	var rows []db.RunRow
+	for _, t := range threads {
+		found, err := family.WithResolutions(ctx, p.Store, t, c.Run)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, found...)
 	}
 	for _, row := range rows {
 		inbox, err := p.Store.Inbox(ctx, row.ID)

@@ -51,7 +51,10 @@ func (d *driver) readAgain(ctx context.Context) error {
 	if d.head, err = d.p.Store.Head(ctx, s.Created.Run); err != nil {
 		return err
 	}
-	d.state, d.dead, d.facts, d.consume, d.refused, d.calls.pending, d.calls.done = s, nil, nil, nil, nil, nil, nil
+	if d.p.Files != nil {
+		d.p.Files.Dropped(s.Created)
+	}
+	d.state, d.dead, d.facts, d.kept, d.consume, d.refused, d.calls.pending, d.calls.done = s, nil, nil, nil, nil, nil, nil, nil
 	d.calls.settleAgain()
 	if _, err := d.inbox.takeAnswer(ctx); err != nil {
 		return err

@@ -22,6 +22,8 @@ type modelTurn struct {
 	inbox  *inbox
 	calls  *caller
 	model  model.Model // made when it is needed first
+	named  string      // what cacheKey gives
+	ahead  bool        // what filesAhead does was done
 }
 
 // callModel asks for one answer. Its text is shown as it comes and is not durable; the answer is
@@ -32,6 +34,7 @@ func (mt *modelTurn) callModel(ctx context.Context, a recovery.CallModel) error 
 		return orLeave(err)
 	}
 	fault.Hit(fault.BeforeModel)
+	mt.filesAhead()
 	s := &streaming{req: mt.request(mt.state.Messages(), a.Turn), shown: true}
 	answer, err := mt.stream(ctx, s)
 	if err != nil {
@@ -269,12 +272,25 @@ func (mt *modelTurn) showPiece(turn int, p model.Delta) {
 	}
 }
 
+// cacheKey names the conversation to the provider, which finds there what it has read already: a
+// fork has the name of what it comes from.
+func (mt *modelTurn) cacheKey() string {
+	c := mt.state.Created
+	if mt.named == "" {
+		mt.named = c.Thread
+		if t, err := mt.p.Store.Thread(context.Background(), c.Thread); err == nil && c.Root == "" {
+			mt.named = t.KeyOf
+		}
+	}
+	return mt.named
+}
+
 // request is built from the facts alone, so it is the same before and after a crash.
 func (mt *modelTurn) request(messages []journal.Message, turn int) model.Request {
 	setup := mt.state.Created.Setup
 	req := model.Request{
 		System: setup.System, Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,
-		Thread: mt.state.Created.Thread, Turn: turn,
+		Thread: mt.cacheKey(), Turn: turn,
 	}
 	for _, s := range mt.env.Tools.Specs() {
 		req.Tools = append(req.Tools, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: s.Schema})

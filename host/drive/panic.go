@@ -34,8 +34,8 @@ func newPanic(run string, p any) *PanicError {
 	return &PanicError{Run: run, Value: p, Stack: debug.Stack()}
 }
 
-// caught has do work and returns its panic as a *PanicError.
-func caught(run string, do func() error) (err error) {
+// Caught has do work for the run and returns its panic as a *PanicError.
+func Caught(run string, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = newPanic(run, p)
@@ -50,11 +50,11 @@ func Holding(p *Process, run string, do func(*ofd.File) error) error {
 	if err != nil {
 		return err
 	}
-	err = caught(run, func() error {
+	err = Caught(run, func() error {
 		fault.Hit(fault.AfterLock)
 		return do(lock)
 	})
-	last := caught(run, func() error {
+	last := Caught(run, func() error {
 		fault.Hit(fault.BeforeUnlocking)
 		return nil
 	})
@@ -67,18 +67,18 @@ const panicTries = 2
 // guarded has do work on the run. A panic ends the run as failed, with every call settled. A run
 // that cannot even be ended is left as interrupted.
 func (d *driver) guarded(ctx context.Context, do func() error) error {
-	err := caught(d.head.Run, do)
+	err := Caught(d.head.Run, do)
 	var first *PanicError
 	if !errors.As(err, &first) {
 		return err
 	}
 	for range panicTries {
-		again := caught(d.head.Run, func() error { return d.afterPanic(ctx, first) })
+		again := Caught(d.head.Run, func() error { return d.afterPanic(ctx, first) })
 		if !errors.As(again, new(*PanicError)) {
 			return errors.Join(err, again)
 		}
 	}
-	return errors.Join(err, caught(d.head.Run, func() error { return d.abandon(ctx, first) }))
+	return errors.Join(err, Caught(d.head.Run, func() error { return d.abandon(ctx, first) }))
 }
 
 // afterPanic settles every call and ends the run as failed, within a bounded time of its own. What
@@ -129,6 +129,9 @@ func (d *driver) reload(ctx context.Context) (bool, error) {
 	}
 	s, _, err := d.p.unredacted(ctx, head.Run) // the secrets that cannot be restored were named at the claim
 	if err != nil {
+		return false, err
+	}
+	if s, err = d.refold(ctx, s); err != nil {
 		return false, err
 	}
 	d.state, d.head = s, head

@@ -3,10 +3,7 @@ package drive
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,43 +59,15 @@ func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) per
 		Inner: is.Inner, Outward: is.Outward, Folder: pol.state.Created.Folder,
 	}
 	if pol.rules.Concerns(q) {
-		q.Paths = pathsOf(is, q.Folder, args)
+		q.Paths = is.Within(q.Folder, args)
 	}
 	return q
-}
-
-// pathsOf are the paths that a file tool works on, seen from the workspace: as they are written
-// and, where links are on the way, as they lead. "." is the workspace; what leads out of it is kept
-// as it is, and matches no rule of a workspace.
-func pathsOf(is tools.Traits, folder string, args json.RawMessage) []string {
-	given := is.Paths
-	if given == nil {
-		var a struct {
-			Path *string `json:"path"`
-		}
-		if json.Unmarshal(args, &a) != nil {
-			return nil
-		}
-		given = []string{""}
-		if a.Path != nil {
-			given[0] = *a.Path
-		}
-	}
-	var out []string
-	for _, p := range given {
-		for _, q := range []string{within(folder, p), within(folder, followed(folder, p))} {
-			if !slices.Contains(out, q) {
-				out = append(out, q)
-			}
-		}
-	}
-	return out
 }
 
 // acting is what of a call acts, for the twin guard. It is worked out only where an earlier call of
 // the tool is in doubt.
 func (j judge) acting(tool string, args json.RawMessage, folder string) recovery.Acts {
-	c := guard.Call{Tool: tool, Args: args, Folder: folder, Follow: func(p string) string { return followed(folder, p) }}
+	c := guard.Call{Tool: tool, Args: args, Folder: folder, Follow: func(p string) string { return tools.Followed(folder, p) }}
 	if t, err := j.tools.Get(tool); err == nil { // of a tool that is not here, its arguments as they stand
 		spec, _ := j.tools.Spec(tool)
 		_, foreign := t.(tools.Foreign)
@@ -111,37 +80,6 @@ func (j judge) acting(tool string, args json.RawMessage, folder string) recovery
 		}
 	}
 	return guard.Acts(c)
-}
-
-// within is a path as it is seen from the workspace.
-func within(folder, p string) string {
-	if filepath.IsAbs(p) {
-		for _, base := range []string{folder, followed("/", folder)} {
-			if rel, err := filepath.Rel(base, p); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
-				return filepath.ToSlash(rel)
-			}
-		}
-	}
-	return path.Clean(filepath.ToSlash(p))
-}
-
-// followed is where a path leads: the part of it that is there with its links followed, and the
-// rest as it is written.
-func followed(folder, p string) string {
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(folder, p)
-	}
-	rest := ""
-	for at := filepath.Clean(p); ; at = filepath.Dir(at) {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			return filepath.Join(real, rest)
-		}
-		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
-			return p // it is not known; the tool reports it too
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-	}
 }
 
 // readRules reads the rules again once an answer of this run added some. Where that fails, those of
@@ -160,9 +98,10 @@ func (pol *policy) permission(p *journal.Proposal, is tools.Traits) {
 	q := pol.query(is, p.Tool, p.Args)
 	p.Sandbox = is.Confinement
 	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == journal.DecisionAsk && pol.env.Stand != nil {
-		q.Paths = pathsOf(is, q.Folder, p.Args)
+		q.Paths = is.Within(q.Folder, p.Args)
 		p.Always, p.Never = permission.TOML(pol.rules.Always(q)), permission.TOML(pol.rules.Never(q))
 	}
+	p.Named = p.Decision == journal.DecisionAllow && pol.state.Stands() && pol.rules.Names(q)
 }
 
 // void is the fact that what let a call run no longer does: what a yes was bound to has changed, or

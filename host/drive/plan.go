@@ -122,7 +122,7 @@ func (j judge) imagine(s *recovery.State, bodies ...journal.Body) error {
 // imagineClaim folds what a claim would record, and what waits for the owner: an answer, a cancel,
 // words on calls.
 func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) error {
-	unknown, err := j.Store.Doubts(ctx, s.Created.FamilyThread(), s.Created.Run)
+	unknown, err := j.Doubts(ctx, s.Created)
 	if err != nil {
 		return err
 	}

@@ -51,13 +51,15 @@ type Process struct {
 	// Flows folds the journal of a run that is a flow, whose first fact is given; none of it where
 	// the run is about to be created.
 	Flows func(c journal.RunCreated, facts []journal.Event) (Flow, error)
+	// Files keeps what calls may destroy of the files of their workspaces; nil keeps nothing.
+	Files Files
 	// Who names the person of this process in answers.
 	Who string
 	// Detached says that this process is one of a run's own, which outlives the terminal that it
 	// was started from; Why, why it goes on without a person who asked for it.
 	Detached bool
 	Why      string
-	// Claimed hears of each run that is driven here, once that is durable; nil for nobody.
+	// Claimed is given each run that is driven here, once that is durable; nil for nobody.
 	Claimed func(run, thread string)
 
 	waker   stream.SharedWaker

@@ -112,7 +112,7 @@ func (qs *questions) typing(ctx context.Context, r *journal.Request) (<-chan rep
 	go func() {
 		defer close(over)
 		var a json.RawMessage
-		err := caught(run, func() (err error) {
+		err := Caught(run, func() (err error) {
 			a, err = qs.env.Ask(ctx, run, question)
 			return err
 		})

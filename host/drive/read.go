@@ -5,6 +5,7 @@ import (
 
 	"agent/db"
 	"agent/host/drive/fold"
+	"agent/host/drive/lineage"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -53,10 +54,21 @@ func (p *Process) Verify(ctx context.Context, run string, lost func(db.Unrecover
 // ThreadTranscript is what all runs of a thread said, with their secrets.
 func (p *Process) ThreadTranscript(ctx context.Context, thread string) ([]journal.Message, error) {
 	r := p.Reader()
-	return r.Transcript(ctx, thread, "", r.Restored(ctx, ignoreLost))
+	return r.Transcript(ctx, thread, r.Restored(ctx, ignoreLost))
+}
+
+// Conversation is what was said up to a position, with its secrets.
+func (p *Process) Conversation(ctx context.Context, at journal.Position) ([]journal.Message, error) {
+	r := p.Reader()
+	return r.Conversation(at, r.Restored(ctx, ignoreLost))
 }
 
 // Reader folds the journals of runs.
 func (p *Process) Reader() fold.Reader { return fold.Reader{Store: p.Store, Acting: p.judge().acting} }
+
+// Doubts lists the calls that the twin guard of a run compares with.
+func (p *Process) Doubts(ctx context.Context, c journal.RunCreated) ([]journal.Unknown, error) {
+	return lineage.Doubts(ctx, p.Reader(), c)
+}
 
 func ignoreLost(db.Unrecoverable) {}

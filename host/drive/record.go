@@ -43,7 +43,10 @@ func (rec *recorder) recordAll(bodies []journal.Body) {
 		if n, ok := rec.clockSet(); ok {
 			rec.fold(n)
 		}
+		rec.lastLook(b)
+		b, found := rec.seeFiles(b)
 		rec.fold(b)
+		rec.take(found)
 	}
 }
 

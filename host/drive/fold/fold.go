@@ -46,12 +46,7 @@ func Facts(facts iter.Seq2[journal.Event, error]) ([]journal.Event, error) {
 
 // Whole folds a run with what the thread's earlier runs said.
 func (r Reader) Whole(ctx context.Context, run string, read Reading) (*recovery.State, error) {
-	return r.fold(run, read, func(c journal.RunCreated) ([]journal.Message, error) {
-		if c.Previous == "" {
-			return nil, nil
-		}
-		return r.Transcript(ctx, c.Thread, c.Run, read)
-	})
+	return r.fold(run, read, func(c journal.RunCreated) ([]journal.Message, error) { return r.before(c, read) })
 }
 
 // Alone folds a run without what the thread said before.
@@ -99,26 +94,11 @@ func (r Reader) apply(s *recovery.State, run string, facts iter.Seq2[journal.Eve
 	return nil
 }
 
-// Transcript is what the runs of a thread said, up to but without the run named until.
-func (r Reader) Transcript(ctx context.Context, thread, until string, read Reading) ([]journal.Message, error) {
+// Transcript is what the runs of a thread said.
+func (r Reader) Transcript(ctx context.Context, thread string, read Reading) ([]journal.Message, error) {
 	rows, err := r.Store.ThreadRuns(ctx, thread)
-	if err != nil {
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	var out []journal.Message
-	for _, row := range rows {
-		if row.ID == until {
-			break
-		}
-		s, err := r.Alone(row.ID, read)
-		if err != nil {
-			return nil, err
-		}
-		said, alone := s.Transcript()
-		if alone {
-			out = nil
-		}
-		out = append(out, said...)
-	}
-	return out, nil
+	return r.upTo(&journal.Position{Run: rows[len(rows)-1].ID, Turn: whole}, read)
 }
