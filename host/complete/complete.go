@@ -185,6 +185,12 @@ func (t *typedLine) arguments(ctx context.Context) {
 		} else if len(t.args) == 1 {
 			fmt.Fprintln(t.c.Out, files)
 		}
+	case "git":
+		if first {
+			t.offer("on", "have git name checkpoints in commits")
+			t.offer("off", "remove what on added")
+			t.offer("status", "show what is on, and what else runs")
+		}
 	case "completion":
 		if first {
 			t.offer("bash", "")
@@ -195,7 +201,10 @@ func (t *typedLine) arguments(ctx context.Context) {
 		if first {
 			t.models()
 		}
-	case "show", "attach", "checkpoints", "resume", "cancel":
+	case "show", "attach", "checkpoints", "diff", "resume", "cancel":
+		if !first && t.cmd.Name == "diff" {
+			fmt.Fprintln(t.c.Out, files)
+		}
 		if first {
 			about := "the newest run"
 			if t.cmd.Name == "resume" {
@@ -255,7 +264,7 @@ func (t *typedLine) runs(ctx context.Context, s *app.Store) error {
 	for _, r := range rows {
 		ended := r.Status.Terminal()
 		switch {
-		case ended && t.cmd.Name != "show" && t.cmd.Name != "checkpoints":
+		case ended && !slices.Contains([]string{"show", "checkpoints", "diff"}, t.cmd.Name):
 		case ended && r.Root != "" && len(t.current) <= len("r-"):
 		case r.Root != "":
 			t.offer(r.ID, string(r.Status)+", "+r.Role+" of "+r.Root)

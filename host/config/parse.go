@@ -33,6 +33,7 @@ type userKeys struct {
 	Fetch     *fetchKeys              `toml:"fetch"`
 	Sandbox   *sandboxKeys            `toml:"sandbox"`
 	Serve     *serveKeys              `toml:"serve"`
+	Keep      *keepKeys               `toml:"keep"`
 	Notify    *string                 `toml:"notify"`
 	Hooks     []hookKeys              `toml:"hook"`
 	Providers map[string]providerKeys `toml:"providers"`
@@ -96,12 +97,14 @@ func keysAt(table []string) []string {
 	case len(table) == 0:
 		return []string{
 			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
-			"fetch", "sandbox", "serve", "notify", "hook",
+			"fetch", "sandbox", "serve", "keep", "notify", "hook",
 		}
 	case table[0] == "sandbox" && len(table) == 1:
 		return []string{"full", "writable"}
 	case table[0] == "serve" && len(table) == 1:
 		return []string{"recover", "drivers"}
+	case table[0] == "keep" && len(table) == 1:
+		return []string{"contents"}
 	case table[0] == "hook" && len(table) == 1:
 		return []string{"on", "command", "timeout"}
 	case table[0] == "fetch" && len(table) == 1:
@@ -120,7 +123,7 @@ func keysAt(table []string) []string {
 // for a name of the person's own.
 func Keys() []string {
 	var all []string
-	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"serve"}, {"hook"}, {"allow"}, {"ask"}, {"deny"}} {
+	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"serve"}, {"keep"}, {"hook"}, {"allow"}, {"ask"}, {"deny"}} {
 		for _, key := range keysAt(table) {
 			if len(keysAt([]string{key})) == 0 && len(keysAt([]string{key, "*"})) == 0 { // no table
 				all = append(all, strings.Join(append(slices.Clone(table), key), "."))
@@ -195,7 +198,7 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 	out.Rules = slices.Concat(
 		c.rules(journal.DecisionAllow, k.Allow, false), c.rules(journal.DecisionAsk, k.Ask, false), c.rules(journal.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
-	out.Sandbox, out.Serve = c.sandbox(k.Sandbox), c.serve(k.Serve)
+	out.Sandbox, out.Serve, out.Keep = c.sandbox(k.Sandbox), c.serve(k.Serve), c.keep(k.Keep)
 	out.Notify, out.Hooks = oneOf(c, "notify", k.Notify, Notices()), c.hooks(k.Hooks)
 	if idle := c.duration("idle", k.Idle); idle != nil {
 		out.Idle = *idle

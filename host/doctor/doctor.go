@@ -72,6 +72,7 @@ const (
 	areaTables   = "tables"
 	areaCalls    = "calls"
 	areaLive     = "live text"
+	areaPins     = "pins"
 	areaOwners   = "owners"
 	areaPlatform = "platform"
 )
@@ -255,7 +256,7 @@ func Examine(ctx context.Context, h *host.Host, fix bool) (Findings, error) {
 	if err := e.reload(ctx); err != nil {
 		return f, err
 	}
-	for _, look := range []func(context.Context) error{e.ahead, e.unowned, e.owners, e.fruitless, e.journals, e.leftovers, e.temps, e.live} {
+	for _, look := range []func(context.Context) error{e.ahead, e.unowned, e.owners, e.fruitless, e.journals, e.leftovers, e.temps, e.pins, e.live} {
 		if ctx.Err() != nil {
 			return f, fmt.Errorf("look at the state folder: %v", context.Cause(ctx))
 		}

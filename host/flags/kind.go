@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -16,6 +17,9 @@ import (
 	"agent/host/model/runbook"
 	"agent/host/view"
 )
+
+// mistakesShown bounds how many mistakes of front matter are named at once.
+const mistakesShown = 10
 
 // Named takes up what the front matter of the prompt says. A prompt that names itself a runbook
 // does not go with another model.
@@ -38,6 +42,7 @@ func (f *Run) Named(c *cli.Command, req host.StartRequest) error {
 	case req.Task != "":
 		return app.Usage(errors.New("give the prompt as an argument or with -f, not both; a task beside -f is for a flow: agent help flows"))
 	case f.Runbook != "":
+		return strays(c, req.Prompt, what, name != "")
 	case name == "":
 		return unnamedFlow(c, req.Prompt)
 	case f.Model != "" && f.Model != runbook.Name:
@@ -46,7 +51,30 @@ func (f *Run) Named(c *cli.Command, req host.StartRequest) error {
 	case f.Model == "":
 		f.Runbook = "its front matter"
 	}
-	return nil
+	return strays(c, req.Prompt, what, true)
+}
+
+// strays refuses keys of a runbook's front matter, which mean nothing there: whoever wrote mode:
+// plan relies on it. Front matter that does not name the file is another program's, and so are its
+// keys but those that are flags here.
+func strays(c *cli.Command, prompt, what string, named bool) error {
+	var wrong []string
+	for _, f := range input.Strays(prompt) {
+		fix := "the only key here is agent"
+		if slices.ContainsFunc(c.Flags, func(flag cli.Flag) bool { return slices.Contains(flag.Names(), f.Name) }) {
+			fix = "it is a flag: --" + f.Name
+		} else if !named {
+			continue
+		}
+		wrong = append(wrong, fmt.Sprintf("line %d: there is no key %q in the front matter of a runbook; %s", f.Line, f.Name, fix))
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	if more := len(wrong) - mistakesShown; more > 0 {
+		wrong = append(wrong[:mistakesShown], fmt.Sprintf("and %d more", more))
+	}
+	return app.Usage(fmt.Errorf("read the front matter of %s: %s", what, strings.Join(wrong, "\n       ")))
 }
 
 // flowOnly refuses what a flow has no use for.

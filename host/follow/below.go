@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"agent/db/family"
-	"agent/host/app"
+	"agent/host/records"
 	"agent/host/stream"
 	"agent/host/watch"
 	"agent/recovery/journal"
@@ -51,7 +51,7 @@ func (f *Follower) below(ctx context.Context) (events []stream.Event, err error)
 		if k.seq < 0 || k.seq >= r.LastSeq {
 			continue
 		}
-		for e, err := range (app.Records{Store: f.s.Store}).Load(ctx, r.ID, k.seq) {
+		for e, err := range (records.Records{Store: f.s.Store}).Load(ctx, r.ID, k.seq) {
 			if err != nil {
 				return events, err
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/host/app"
+	"agent/host/records"
 	"agent/host/stream"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -49,7 +50,7 @@ func (f *Follower) Notify(how string) { f.r.Notify(how) }
 // New makes a Follower of a run that prints by p.
 func New(folder *app.Folder, p *terminal.Printer, run string) *Follower {
 	hub := stream.NewHub()
-	return &Follower{s: folder, run: run, hub: hub, r: terminal.NewRenderer(p, hub, app.Records{Store: folder.Store}), calls: map[journal.Place]*followedCall{}}
+	return &Follower{s: folder, run: run, hub: hub, r: terminal.NewRenderer(p, hub, records.Records{Store: folder.Store}), calls: map[journal.Place]*followedCall{}}
 }
 
 // Follow shows a run's past and goes on with what happens, until it ends, until it waits or is

@@ -107,7 +107,7 @@ func alone(row db.RunRow) bool {
 // about it, nothing has it go on.
 func stuck(c journal.Cause) bool {
 	switch c {
-	case journal.CauseModel, journal.CauseCorrupt, journal.CauseFailing:
+	case journal.CauseModel, journal.CauseCorrupt, journal.CauseFailing, journal.CauseTools:
 		return true
 	}
 	return false

@@ -42,7 +42,7 @@ func TestAlone(t *testing.T) {
 	row := func(status recovery.Status, c journal.Cause, fruitless int) db.RunRow {
 		return db.RunRow{Status: status, Cause: c, Fruitless: fruitless}
 	}
-	for _, c := range []journal.Cause{journal.CauseModel, journal.CauseFailing, journal.CauseCorrupt} {
+	for _, c := range []journal.Cause{journal.CauseModel, journal.CauseFailing, journal.CauseCorrupt, journal.CauseTools} {
 		if !alone(row(recovery.StatusInterrupted, c, 0)) {
 			t.Errorf("%s goes on", c)
 		}

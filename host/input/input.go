@@ -8,6 +8,7 @@ package input
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,6 +52,12 @@ func Named(prompt string) (string, error) {
 		}
 	}
 	return named, nil
+}
+
+// Strays are the fields of the front matter of a prompt that say nothing: all but its name.
+func Strays(prompt string) []markdown.Field {
+	_, fields := markdown.FrontMatter(markdown.Lines(prompt))
+	return slices.DeleteFunc(fields, func(f markdown.Field) bool { return f.Name == key })
 }
 
 // Naming is the lines that give a prompt a name, as they have to stand in it: whole front matter,

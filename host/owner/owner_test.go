@@ -20,6 +20,7 @@ func locks(t *testing.T) owner.Locks {
 
 // RUN-07: one process drives a run. Whoever comes second learns which; once the first lets go,
 // anybody may.
+// EN-51.
 func TestOneOwner(t *testing.T) {
 	l := locks(t)
 	if who, held, err := l.Owner("r-1"); err != nil || held || who.PID != 0 {

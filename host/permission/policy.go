@@ -77,6 +77,12 @@ func (p Policy) Decide(q Request) (journal.Decision, string) {
 	return d, why
 }
 
+// Names says whether allow rules name all that a call does.
+func (p Policy) Names(q Request) bool {
+	_, ok := allowed(p.rulesFor(q), q)
+	return ok
+}
+
 // byMode is what the mode says where no rule does.
 func byMode(q Request) (journal.Decision, string) {
 	switch {

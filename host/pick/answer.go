@@ -36,7 +36,7 @@ func ToAnswer(ctx context.Context, s *app.Folder, text string, given bool) (a An
 	}
 	kind, id, err := ID(ctx, s, text, 'p', 'c')
 	if err != nil {
-		return a, perhapsAnswer(ctx, s, err, text, given)
+		return a, perhapsAnswer(ctx, s, askedBy(ctx, s, err), text, given)
 	}
 	if kind == 'c' {
 		c, err := s.Store.Call(ctx, id)
@@ -99,16 +99,45 @@ func onlyRequest(ctx context.Context, s *app.Folder) (app.PendingRow, error) {
 	}
 	var b strings.Builder
 	for _, p := range open {
-		message := strings.Join(strings.Fields(p.Request.Message), " ")
-		if p.Damaged != nil {
-			message = "its record is damaged (agent doctor)"
-		}
-		if r := []rune(message); len(r) > 60 {
-			message = string(r[:59]) + "…"
-		}
-		fmt.Fprintf(&b, "\n  %s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
+		b.WriteString("\n  " + toName(p))
 	}
 	return app.PendingRow{}, app.Usage(fmt.Errorf("answer: %d questions are open, name one:%s", len(open), b.String()))
+}
+
+// toName is the command that answers a request, with what it asks.
+func toName(p app.PendingRow) string {
+	message := strings.Join(strings.Fields(p.Request.Message), " ")
+	if p.Damaged != nil {
+		message = "its record is damaged (agent doctor)"
+	}
+	if r := []rune(message); len(r) > 60 {
+		message = string(r[:59]) + "…"
+	}
+	return fmt.Sprintf("%s    %s of run %s: %s", view.AnswerCommand(p.ID), p.Kind, p.Run, message)
+}
+
+// askedBy has the refusal of a run's id name what that run and those below it ask.
+func askedBy(ctx context.Context, s *app.Folder, err error) error {
+	wrong := new(app.UnknownIDError)
+	if !errors.As(err, &wrong) || wrong.Is != 'r' {
+		return err
+	}
+	run, findErr := app.Find(ctx, s.Store, 'r', wrong.Text)
+	open, listErr := openRequests(ctx, s)
+	if findErr != nil || listErr != nil {
+		return err
+	}
+	var asked []string
+	for _, p := range open {
+		row, err := s.Store.Run(ctx, p.Run)
+		if err == nil && slices.Contains([]string{row.ID, row.Parent, row.Root}, run) {
+			asked = append(asked, toName(p))
+		}
+	}
+	if len(asked) == 0 {
+		return err
+	}
+	return &app.UnknownIDError{Kind: wrong.Kind, Is: wrong.Is, Text: wrong.Text, Near: asked}
 }
 
 // newestRequest is the open request that was asked last.

@@ -47,6 +47,9 @@ func (r Reporter) Outcome(out host.Outcome) {
 	default:
 		r.Say(r.Err, "%s", view.LeftText(out))
 	}
+	if c := r.Folder.Files(out); c != nil {
+		r.Say(r.Err, "files: %s   agent diff %s   agent undo", c.Text(), out.Run)
+	}
 	for _, u := range view.NewUnknowns(out.Undecided) {
 		line := u.Line()
 		if asked := out.Request; asked != nil && asked.About == u.ID {

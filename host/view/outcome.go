@@ -78,6 +78,7 @@ type Outcome struct {
 	Fault      journal.Fault   `json:"fault,omitempty"`      // of the model, when that interrupted the run
 	Remedy     string          `json:"remedy,omitempty"`     // what fixes it
 	Owner      *Owner          `json:"owner,omitempty"`      // the process that drives the run, where the command did not
+	Files      *FileCounts     `json:"files,omitempty"`      // that the run and those below it changed
 }
 
 // Below is what runs below another did.

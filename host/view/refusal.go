@@ -25,6 +25,7 @@ type Refusal struct {
 	Code      string          `json:"code,omitempty"` // names the reason for programs, where it has a name
 	Error     string          `json:"error"`
 	Next      []string        `json:"next"`
+	Plan      *Rewind         `json:"plan,omitempty"` // what a rewind would do now, where it is not what was planned
 }
 
 // StatusRefused is the status of a refusal.
@@ -39,7 +40,8 @@ const (
 	CodeFolderGone = "folder_gone" // the run's folder cannot be used
 	CodeBehind     = "behind"      // the database is older than the folder around it, and nobody decided about that
 	CodeDiskFull   = "disk_full"
-	CodeReadOnly   = "read_only" // the state folder cannot be written
+	CodeReadOnly   = "read_only"    // the state folder cannot be written
+	CodePlan       = "plan_changed" // a rewind would not do any more what it was planned to do
 )
 
 // ErrLooser says that a resume was to loosen what a run goes by.
@@ -54,7 +56,10 @@ func NewRefusal(err error, run string, code int) Refusal {
 	var held *owner.HeldError
 	var busy *db.ThreadBusyError
 	var used *host.KeyReusedError
+	var changed *PlanChangedError
 	switch {
+	case errors.As(err, &changed):
+		v.Code, v.Plan = CodePlan, &changed.Plan
 	case errors.As(err, &used):
 		v.RunID, v.Code = used.Run, CodeKeyReused
 	case errors.As(err, &busy):
@@ -165,9 +170,12 @@ func fixes(err error) []Fix {
 // Hints are the lines below an error: what helps, each with the command.
 func Hints(err error) []string {
 	if known := fixes(err); len(known) > 0 {
-		lines := make([]string, len(known))
+		lines, width := make([]string, len(known)), 16
+		for _, f := range known {
+			width = max(width, len(f.Does)+2)
+		}
 		for i, f := range known {
-			lines[i] = fmt.Sprintf("%-16s%s", f.Does+":", f.Command)
+			lines[i] = fmt.Sprintf("%-*s%s", width, f.Does+":", f.Command)
 		}
 		return lines
 	}

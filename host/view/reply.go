@@ -34,7 +34,7 @@ func ParseAnswer(q journal.Question, text string) (json.RawMessage, error) {
 		if strings.TrimSpace(text) == "" {
 			return nil, errors.New("an empty text is no answer")
 		}
-		value, err = json.Marshal(text)
+		value, err = ownWords(q, text)
 	default:
 		value = json.RawMessage(strings.TrimSpace(text))
 	}
@@ -42,6 +42,23 @@ func ParseAnswer(q journal.Question, text string) (json.RawMessage, error) {
 		return nil, err
 	}
 	return value, CheckAnswer(q, value)
+}
+
+// ownWords is an answer to a question that takes any text. To one about a phase, what is typed as
+// a choice may be typed is that choice: who says Yes or y has nothing else in mind, and any other
+// text has a phase done again.
+func ownWords(q journal.Question, text string) (json.RawMessage, error) {
+	if q.Kind != journal.RequestPhase {
+		return json.Marshal(text)
+	}
+	choices := make([]any, len(q.Choices))
+	for i, c := range q.Choices {
+		choices[i] = c
+	}
+	if value, err := pickChoice(q, choices, strings.TrimSpace(text)); err == nil {
+		return value, nil
+	}
+	return json.Marshal(text)
 }
 
 // CheckAnswer refuses a JSON value that is no answer to q.

@@ -22,6 +22,17 @@ func anyText() journal.Question {
 	return journal.Question{Kind: journal.RequestAskUser, Message: "Name?", Schema: json.RawMessage(`{"type":"string"}`)}
 }
 
+func withChoices(q journal.Question, choices ...string) journal.Question {
+	q.Choices = choices
+	return q
+}
+
+func phaseQuestion() journal.Question {
+	q := withChoices(anyText(), "yes", "no")
+	q.Kind = journal.RequestPhase
+	return q
+}
+
 // What is typed becomes the answer that the question's schema asks for; anything else is refused
 // and says what would do.
 func TestAnswersAreRead(t *testing.T) {
@@ -37,6 +48,10 @@ func TestAnswersAreRead(t *testing.T) {
 		{"no", yesNo(), "no", "false"},
 		{"not a yes", yesNo(), "sure", `!"sure" is no answer to this: say yes or no`},
 		{"nothing is no yes", yesNo(), "", `!"" is no answer to this: say yes or no`},
+		{"a choice of a question about a phase, as people type it", phaseQuestion(), " Yes", `"yes"`},
+		{"its beginning", phaseQuestion(), "n", `"no"`},
+		{"own words about a phase", phaseQuestion(), "yes, but keep the header", `"yes, but keep the header"`},
+		{"a text that a model asked for", withChoices(anyText(), "yes", "no"), "y", `"y"`},
 		{"a choice", oneOf(journal.RequestAskUser, "red", "ready", "blue"), "red", `"red"`},
 		{"a beginning", oneOf(journal.RequestAskUser, "red", "ready", "blue"), "b", `"blue"`},
 		{"a beginning in other case", oneOf(journal.RequestAskUser, "Red", "blue"), "re", `"Red"`},

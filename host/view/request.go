@@ -13,6 +13,8 @@ import (
 )
 
 // Request is a pending request as pending shows it. Fields are only ever added.
+//
+// Over budget: at most 28 fields: one object of --json, which only ever grows
 type Request struct {
 	ID       string              `json:"id"`
 	Run      string              `json:"run_id"`
@@ -39,6 +41,7 @@ type Request struct {
 	Next     []string            `json:"next"`
 	Role     string              `json:"role,omitempty"`        // of a run below another: what it is there for
 	Root     string              `json:"root_run_id,omitempty"` // and the run at the top
+	Task     string              `json:"-"`                     // the beginning of its prompt
 }
 
 // Requests is what pending prints with --json. Fields are only ever added.
@@ -90,6 +93,10 @@ func (r Request) Text(now time.Time) string {
 	if r.Root != "" {
 		of += " (" + r.Role + ", below run " + r.Root + ")"
 	}
+	task := ""
+	if r.Root != "" && !strings.Contains(r.Role, "#") && r.Task != "" { // a phase has a name, a task has only its words
+		task = "\n    its task: " + stream.Visible(wordsOf(PromptStart(r.Task)))
+	}
 	fmt.Fprintf(&b, "%s  %s of run %s, asked %s", r.ID, r.Kind, of, Ago(now, r.Opened))
 	switch {
 	case r.Closed != nil:
@@ -103,7 +110,7 @@ func (r Request) Text(now time.Time) string {
 	if r.Damage != "" {
 		message = "what it asks is not shown, and cannot be answered: " + r.Damage
 	}
-	b.WriteString("\n    " + strings.ReplaceAll(strings.TrimRight(message, "\n"), "\n", "\n    "))
+	b.WriteString(task + "\n    " + strings.ReplaceAll(strings.TrimRight(message, "\n"), "\n", "\n    "))
 	for i, choice := range r.Choices {
 		if i < len(r.Hints) {
 			fmt.Fprintf(&b, "\n      %-9s %s", choice, strings.ReplaceAll(stream.Visible(r.Hints[i]), "\n", "\n      "))
@@ -134,4 +141,12 @@ func KeptText(r Request) string {
 		end += ": " + journal.Text(r.Answer)
 	}
 	return fmt.Sprintf("%s %s (kept, not in the journal yet; the run takes it when it goes on)", r.ID, end)
+}
+
+// wordsOf is the beginning of a text, for a line beside others.
+func wordsOf(text string) string {
+	if all := []rune(text); len(all) > 60 {
+		return string(all[:59]) + "…"
+	}
+	return text
 }

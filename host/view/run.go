@@ -7,6 +7,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/model/rewind"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools/process"
@@ -47,16 +48,58 @@ type Run struct {
 	Request *journal.Request `json:"-"` // what Asked shows
 }
 
-// Kin is the place of a run in its family: a root, which a person started, and all runs below it.
-// Fields are only ever added.
+// Kin is the place of a run among others: in its family, which is a root, which a person started,
+// and all runs below it; and in its thread, whose runs may take one another back. Fields are only
+// ever added.
 type Kin struct {
-	Parent      string       `json:"parent_run_id,omitempty"`      // the run above it; absent in a root, as are the next two
-	Root        string       `json:"root_run_id,omitempty"`        // the run at the top
-	Role        string       `json:"role,omitempty"`               // what it is there for
-	NumChildren int          `json:"num_children,omitempty"`       // runs that it has made
-	NumEnded    int          `json:"num_children_ended,omitempty"` // of them
-	CostUSD     *json.Number `json:"cost_usd,omitempty"`           // of a child in children, where a price is known
-	Children    []Run        `json:"children,omitempty"`           // where they are asked for: those that it has made, each with its own
+	Parent      string `json:"parent_run_id,omitempty"`      // the run above it; absent in a root, as are the next two
+	Root        string `json:"root_run_id,omitempty"`        // the run at the top
+	Role        string `json:"role,omitempty"`               // what it is there for
+	NumChildren int    `json:"num_children,omitempty"`       // runs that it has made
+	NumEnded    int    `json:"num_children_ended,omitempty"` // of them
+	// Calls of runs below a root on whose unknown outcome no person has decided.
+	UnknownBelow []Unknown    `json:"unknown_below,omitempty"`
+	CostUSD      *json.Number `json:"cost_usd,omitempty"` // of a child in children, where a price is known
+	Children     []Run        `json:"children,omitempty"` // where they are asked for: those that it has made, each with its own
+
+	Rewind    *RewindOf  `json:"rewind,omitempty"`     // what it takes back, of a rewind
+	TakenBack *TakenBack `json:"taken_back,omitempty"` // by a later run of the thread
+}
+
+// RewindOf is the position to which a rewind goes.
+type RewindOf struct {
+	Run  string `json:"run_id"`
+	Turn int    `json:"turn"`
+	Only string `json:"only,omitempty"` // files or conversation; "" is both
+}
+
+// TakenBack says which run took another one back, and what of it stands.
+type TakenBack struct {
+	By   string `json:"by_run_id"`
+	Turn int    `json:"turn"`           // the last one that stands
+	Only string `json:"only,omitempty"` // files or conversation: that alone was taken back
+}
+
+// rewindText says in a few words what a run takes back, and what took it back.
+func (r Run) rewindText() (text string) {
+	if is := r.Rewind; is != nil && is.Turn == 0 {
+		text = ", undo of " + is.Run
+	} else if is != nil {
+		text = fmt.Sprintf(", rewind to %s@%d", is.Run, is.Turn)
+	}
+	t := r.TakenBack
+	if t == nil {
+		return text
+	}
+	text += ", "
+	if t.Only != "" {
+		text += t.Only + " "
+	}
+	text += "taken back "
+	if t.Turn > 0 {
+		text += fmt.Sprintf("to @%d ", t.Turn)
+	}
+	return text + "by " + t.By
 }
 
 // Place is the call at which a run stands.
@@ -110,7 +153,7 @@ func NewRun(r db.RunRow, now time.Time) Run {
 
 // Continues says whether the run failed and its thread can go on from there.
 func (r Run) Continues(newest bool) bool {
-	return newest && r.Status == recovery.StatusFailed
+	return newest && r.Status == recovery.StatusFailed && r.Model != rewind.Name // what was not taken back is asked for anew
 }
 
 // ContinueWith is the command that goes on in the thread of a run that failed.
@@ -123,9 +166,10 @@ func (r Run) Expired(now time.Time) bool {
 }
 
 // Next are the commands that bring a run forward, or show why it went no further, and then those
-// that decide on its calls of unknown outcome.
+// that decide on calls of unknown outcome. Never nil.
 func Next(v Run, newest bool, now time.Time) []string {
-	return append(forward(v, newest, now), DecideCommands(v.Unknown)...)
+	next := append([]string{}, forward(v, newest, now)...)
+	return append(append(next, DecideCommands(v.Unknown)...), DecideCommands(v.UnknownBelow)...)
 }
 
 func forward(v Run, newest bool, now time.Time) []string {
@@ -181,10 +225,21 @@ func (r Run) StatusText(now time.Time) string {
 	if n := len(r.Unknown); n > 0 {
 		text += fmt.Sprintf(", %d unknown", n)
 	}
+	if n := len(r.UnknownBelow); n > 0 {
+		text += fmt.Sprintf(", %d unknown below", n)
+	}
 	if n := r.NumUnknown - len(r.Unknown); n > 0 {
 		text += fmt.Sprintf(", %d left unknown", n)
 	}
-	return text
+	return text + r.rewindText()
+}
+
+// DidText counts what the run did. A flow does all through runs of its own.
+func (r Run) DidText() string {
+	if r.Turns == 0 && r.NumChildren > 0 {
+		return Count(r.NumChildren, "child run")
+	}
+	return Count(r.Turns, "turn") + ", " + Count(r.Calls, "call")
 }
 
 // PlaceText says how far the run came.
@@ -196,7 +251,7 @@ func (r Run) PlaceText() string {
 		return fmt.Sprintf("call %d.%d %s %s", p.Turn, p.Index, p.Tool, p.Phase)
 	}
 	if r.Status.Terminal() {
-		return Count(r.Turns, "turn") + ", " + Count(r.Calls, "call")
+		return r.DidText()
 	}
 	if r.Turns == 0 {
 		return "before turn 1"

@@ -7,7 +7,7 @@ import (
 	"agent/host/doctor"
 )
 
-// Checkpoint is a settled turn.
+// Checkpoint is a settled turn, or the place before the first.
 type Checkpoint struct {
 	ID        string    `json:"id"`
 	Seq       int64     `json:"seq"`
@@ -15,6 +15,18 @@ type Checkpoint struct {
 	TurnsLeft *int      `json:"turns_left,omitempty"` // absent without a limit
 	Time      time.Time `json:"settled_at"`
 	Digest    string    `json:"digest"` // of the journal up to here
+
+	Files  *FileCounts `json:"files,omitempty"`  // that the turn changed
+	Stands []Standing  `json:"stands,omitempty"` // what it did outside of the workspace, which no rewind takes back
+
+	Commits []CheckpointCommit `json:"commits,omitempty"` // that hold its work
+}
+
+// CheckpointCommit is a commit that holds work of a turn.
+type CheckpointCommit struct {
+	ID         string `json:"commit_id"`
+	Checkpoint string `json:"checkpoint_id"`
+	Final      bool   `json:"final"`
 }
 
 // Checkpoints is what checkpoints prints with --json. Fields are only ever added.

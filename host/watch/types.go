@@ -86,6 +86,9 @@ func facts() map[journal.Kind]string {
 		journal.KindMessageAdded:    "from a person to the model: `text`",
 		journal.KindRunParked:       "runs below wait for people: `children`",
 		journal.KindRunRestored:     "the database went back: `reason`",
+		journal.KindFilesBase:       "what of files can be given back: `mode` `why`",
+		journal.KindFilesChanged:    "files differ since the last look: `changes`",
+		journal.KindCommitSeen:      "a commit holds its work: `checkpoint_id` `commit_id`",
 
 		journal.KindPhaseStarted:     "of a flow: `phase` `part` `run` `why`",
 		journal.KindPhaseEnded:       "`phase` `part` `run` `outcome` `reason` `out`",

@@ -24,6 +24,12 @@ func Call(tool string, args json.RawMessage) string {
 		if path, ok := m["path"].(string); ok {
 			return Brief(path, 80) + lines(m)
 		}
+	case tool == "restore_files":
+		if files, ok := m["files"].([]any); ok && len(files) == 1 {
+			return "make 1 path again"
+		} else if ok {
+			return fmt.Sprintf("make %d paths again", len(files))
+		}
 	}
 	for _, key := range []string{"command", "path", "pattern", "question", "call", "task"} {
 		if s, ok := m[key].(string); ok {

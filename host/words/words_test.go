@@ -19,6 +19,8 @@ func TestWords(t *testing.T) {
 		{"list_dir", `{"path":"."}`, "."},
 		{"read_output", `{"call":"c-7k2m"}`, "c-7k2m"},
 		{"shell", `{"command":"make test"}`, "make test"},
+		{"restore_files", `{"files":[{"path":"a"}]}`, "make 1 path again"},
+		{"restore_files", `{"files":[{"path":"a"},{"path":"b","want":{"kept":"9"}}]}`, "make 2 paths again"},
 		{"search", `{"path":"."}`, "."},
 	} {
 		if got := words.Call(tt.tool, []byte(tt.args)); got != tt.want {
