@@ -44,6 +44,9 @@ type NeverError struct{ Err error }
 
 func (e *NeverError) Error() string { return e.Err.Error() }
 
+// Unwrap returns why.
+func (e *NeverError) Unwrap() error { return e.Err }
+
 // start is a child on its way to its first fact.
 type start struct {
 	mu       sync.Mutex
@@ -139,7 +142,7 @@ func (d *Carrier) ended(ctx context.Context, t Task, out drive.Outcome, err erro
 	if bad := new(db.CorruptError); errors.As(err, &bad) && bad.Run == t.Run {
 		return false, fmt.Errorf("run %s, which carried it out: %w", t.Run, err) // nobody knows what it did
 	}
-	return false, &tools.SuspendedError{Cause: journal.CauseFailing, Detail: fmt.Sprintf("run %s: %v", t.Run, err)}
+	return false, &tools.SuspendedError{Cause: Cause(err), Detail: fmt.Sprintf("run %s: %v", t.Run, err)}
 }
 
 // create records the child and drives it.
@@ -155,7 +158,7 @@ func (d *Carrier) create(ctx context.Context, t Task) (out drive.Outcome, err er
 	if err != nil {
 		return out, err
 	}
-	unknown, err := p.Store.Doubts(ctx, c.FamilyThread(), c.Run)
+	unknown, err := p.Doubts(ctx, c)
 	if err != nil {
 		return out, err
 	}

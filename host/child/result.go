@@ -102,6 +102,11 @@ func checkOutput(path string) error {
 	if path == "" || !filepath.IsLocal(path) {
 		return fmt.Errorf("output %q: name a file of the folder by a path relative to it", path)
 	}
+	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") || strings.EqualFold(part, ".agent") {
+			return fmt.Errorf("output %q: nothing is written into %s; name another file", path, part)
+		}
+	}
 	return nil
 }
 

@@ -52,7 +52,7 @@ func (d *Delegate) Spec() tools.Spec {
 // Describe says that a task which only reads is a read, and that any other may change anything,
 // each call of it with a yes of its own.
 func (d *Delegate) Describe(_ string, args json.RawMessage) tools.Traits {
-	is := tools.Traits{Effect: journal.EffectWriteExternal, Inner: true, Paths: []string{}}
+	is := tools.Traits{Effect: journal.EffectWriteExternal, Inner: true, Paths: []string{}, Touches: tools.TouchesNone}
 	if a, err := tools.Decode[arguments](args); err == nil && a.Mode == journal.ModePlan {
 		is.Effect = journal.EffectRead
 	}
@@ -67,6 +67,9 @@ func (d *Delegate) Check(args json.RawMessage) error {
 	}
 	if strings.TrimSpace(a.Task) == "" {
 		return errors.New("the task is empty: say what is to be done")
+	}
+	if a.Tools != nil && len(a.Tools) == 0 { // none would stand for all of them
+		return errors.New("tools is an empty list: name the tools that the task needs, or leave tools out for all of yours")
 	}
 	for _, p := range a.Outputs {
 		if err := checkOutput(p); err != nil {
@@ -90,6 +93,27 @@ func level(c journal.RunCreated) int {
 	return levels
 }
 
+// MissingToolError says that a tool which was named for a run is not there. Nothing was done.
+type MissingToolError struct {
+	Run, Tool string
+	Why       error
+}
+
+func (e *MissingToolError) Error() string {
+	return fmt.Sprintf("give run %s its tools: %v", e.Run, e.Why)
+}
+
+// Unwrap returns why it is not there.
+func (e *MissingToolError) Unwrap() error { return e.Why }
+
+// Cause is why a run goes no further that a child could not be driven.
+func Cause(err error) journal.Cause {
+	if errors.As(err, new(*MissingToolError)) {
+		return journal.CauseTools
+	}
+	return journal.CauseFailing
+}
+
 // Tools are the tools of a run, given those of its process: a child has no more than were named for
 // it, and the last one in a row delegates nothing.
 func Tools(reg *tools.Registry, c journal.RunCreated) (*tools.Registry, error) {
@@ -110,7 +134,7 @@ func Tools(reg *tools.Registry, c journal.RunCreated) (*tools.Registry, error) {
 	}
 	for _, name := range c.Only {
 		if _, err := reg.Get(name); err != nil {
-			return nil, fmt.Errorf("give run %s its tools: %w", c.Run, err)
+			return nil, &MissingToolError{Run: c.Run, Tool: name, Why: err}
 		}
 	}
 	return tools.NewRegistry(list...)

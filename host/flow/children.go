@@ -40,7 +40,10 @@ func newChildren(carrier *child.Carrier) *children {
 
 // world is how the children of parts that are under way stand.
 func (f *carrying) world(ctx context.Context, p *drive.Process) (flow.World, error) {
-	w := flow.World{Children: map[string]flow.Child{}, Spent: f.s.Run.Spent(p.Now())}
+	if p := f.children.panicked(); p != nil {
+		panic(p) // which ends the flow, as a panic of its own goroutine does
+	}
+	w := flow.World{Children: map[string]flow.Child{}, Spent: f.s.Run.Spent(p.Now()), Repeats: f.asks}
 	ctx = context.WithoutCancel(ctx)
 	for _, x := range flow.UnderWay(f.s) {
 		run := x.Open.Run
@@ -125,8 +128,9 @@ func (f *children) begin(ctx context.Context, t child.Task) {
 	go func() {
 		defer f.going.Done()
 		defer cancel()
-		err := f.carrier.Carry(ctx, t)
-		if left := new(tools.SuspendedError); ctx.Err() != nil || errors.As(err, &left) && left.Waits {
+		err := drive.Caught(t.Run, func() error { return f.carrier.Carry(ctx, t) })
+		left, panicked := new(tools.SuspendedError), errors.As(err, new(*drive.PanicError))
+		if !panicked && (ctx.Err() != nil || errors.As(err, &left) && left.Waits) {
 			err = nil // its journal says how it stands
 		}
 		f.mu.Lock()
@@ -169,11 +173,24 @@ func (f *carrying) wait(ctx context.Context, h drive.Hands) error {
 		return h.Wait(ctx, f.children.happened)
 	}
 	f.children.stopDriving()
-	cause, detail := journal.CauseFailing, left.Error()
+	cause, detail := child.Cause(left), left.Error()
 	if s := new(tools.SuspendedError); errors.As(left, &s) {
 		cause, detail = s.Cause, s.Detail
 	}
 	return h.Interrupt(ctx, cause, detail)
+}
+
+// panicked is a panic of this program beside a child, once: the child's journal says how it stands.
+func (f *children) panicked() (p *drive.PanicError) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for run, k := range f.kids {
+		if k.over && errors.As(k.err, &p) {
+			delete(f.kids, run)
+			return p
+		}
+	}
+	return nil
 }
 
 // acting says whether a child acts here, and why one goes no further here.

@@ -80,7 +80,7 @@ func (f *carrying) ended(ctx context.Context, h drive.Hands, run string) (end jo
 		end.Outcome, end.Reason = journal.PhaseFailed, "what it made was not taken: the folder of the flow cannot be used"
 		return end, nil
 	}
-	return end, f.take(ctx, &end, s, x)
+	return end, f.take(ctx, h, &end, s, x)
 }
 
 // account is what a part used and did.
@@ -113,13 +113,13 @@ func outcome(end *journal.FlowPhaseEnded, s *recovery.State) {
 
 // take takes the outputs of a part whose child did its work. An error is a reason to leave the
 // flow: what a phase can do better is in the end.
-func (f *carrying) take(ctx context.Context, end *journal.FlowPhaseEnded, s *recovery.State, x *flow.Instance) error {
+func (f *carrying) take(ctx context.Context, h drive.Hands, end *journal.FlowPhaseEnded, s *recovery.State, x *flow.Instance) error {
 	outputs := x.Outputs()
 	var wrong []string
 	for i, o := range outputs {
 		answers := x.Phase.Answer != nil && i == len(outputs)-1
 		if answers && end.Part == journal.PartWork {
-			if err := answer(ctx, f.folder, o, s, x); err != nil {
+			if err := h.Writing(ctx, o.Path, func() error { return answer(ctx, f.folder, o, s, x) }); err != nil {
 				return err
 			}
 		}

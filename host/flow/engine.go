@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"agent/host/child"
@@ -23,10 +22,11 @@ type Engine struct {
 // Open folds the journal of a flow; none of it where the run is about to be created. It is
 // drive.Process.Flows.
 func (e *Engine) Open(c journal.RunCreated, facts []journal.Event) (drive.Flow, error) {
-	f := &carrying{engine: e, def: &flow.Definition{}, children: newChildren(e.Carrier)}
-	if err := json.Unmarshal(c.Flow, f.def); err != nil {
-		return nil, fmt.Errorf("read the definition of the flow: %v", err)
+	def, err := flow.Defined(c)
+	if err != nil {
+		return nil, err
 	}
+	f := &carrying{engine: e, def: def, children: newChildren(e.Carrier)}
 	return f, f.Again(facts)
 }
 
@@ -37,9 +37,9 @@ type carrying struct {
 	s      *flow.State
 	folder *artifact.Folder
 	copies *artifact.Copies
-	last   *flow.State // the flow before it in the thread; nil: there is none, or nobody sought it
-	sought bool
-	looked *journal.ArtifactsChecked // since the claim, of all that counts; nil: nothing was
+	past   before
+	asks   map[string]*journal.Request // about work that an earlier flow of the thread did, by instance
+	looked *journal.ArtifactsChecked   // since the claim, of all that counts; nil: nothing was
 
 	children *children
 }
@@ -101,6 +101,11 @@ func (f *carrying) record(h drive.Hands, facts ...journal.Body) {
 		h.Keep(f.copies.Rows())
 	}
 	h.Record(facts...)
+	for _, b := range facts {
+		if end, ok := b.(journal.FlowPhaseEnded); ok && flow.Without(f.s, end) != "" {
+			h.Record(journal.RunNoted{Text: flow.Without(f.s, end)})
+		}
+	}
 }
 
 func (f *carrying) perform(ctx context.Context, h drive.Hands, action flow.Action) error {
@@ -160,7 +165,9 @@ func (f *carrying) complete(ctx context.Context, h drive.Hands, a flow.Complete)
 		if err != nil {
 			return fmt.Errorf("read run %s: %w", a.Run, err)
 		}
-		text = s.Final
+		if s.Status == recovery.StatusCompleted { // a person may keep what a run left that did not come to its end
+			text = s.Final
+		}
 	}
 	f.record(h, journal.RunCompleted{Text: text})
 	return nil

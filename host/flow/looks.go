@@ -101,6 +101,9 @@ func (f *carrying) restore(ctx context.Context, h drive.Hands, a flow.Restore) e
 		if errors.As(err, new(*artifact.RefusedError)) { // what lies there is a person's to move
 			return f.unreadable(ctx, h, fmt.Errorf("%w; move it away, then resume", err))
 		}
+		if errors.As(err, new(*artifact.FolderError)) {
+			return f.unreadable(ctx, h, err)
+		}
 		if err != nil {
 			return unlessEnded(ctx, err)
 		}
@@ -121,7 +124,11 @@ func (f *carrying) putBack(ctx context.Context, h drive.Hands, r flow.Repair) (j
 	}
 	unusable := ""
 	if found.SHA == r.Over || found.SHA == r.Artifact.SHA || found.State != journal.ArtifactEdited && found.State != journal.ArtifactUnreadable {
-		fact, err := f.folder.Restore(ctx, r.Artifact, found, f.copies)
+		var fact journal.Body
+		err := h.Writing(ctx, r.Artifact.Path, func() (err error) {
+			fact, err = f.folder.Restore(ctx, r.Artifact, found, f.copies)
+			return err
+		})
 		switch {
 		case err == nil:
 			return fact, nil

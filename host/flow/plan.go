@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"agent/host/drive"
@@ -49,13 +50,25 @@ func (f *carrying) Plan(ctx context.Context, p *drive.Process, dry bool) (plan d
 	if err != nil {
 		return plan, "", err
 	}
-	plan.Artifacts = fact.Artifacts
+	plan.Artifacts = whenDone(f.s, fact.Artifacts)
 	if !dry {
 		f.looked = &fact
 		return plan, "", nil
 	}
 	then, plan.Redone, err = f.then(ctx, p, fact)
 	return plan, then, err
+}
+
+// whenDone says of what is not as recorded that nothing is done about it yet, where a question
+// stands.
+func whenDone(s *flow.State, all []journal.ArtifactCheck) []journal.ArtifactCheck {
+	all = slices.Clone(all)
+	for i := range all {
+		if s.Run.Open != nil && all[i].State != journal.ArtifactIntact {
+			all[i].Reason += "; the question comes first"
+		}
+	}
+	return all
 }
 
 // then folds what would be recorded, and says what would come next that acts.
@@ -76,6 +89,9 @@ func (f *carrying) then(ctx context.Context, p *drive.Process, looked journal.Ar
 		case flow.Record:
 			if ask, ok := a.Facts[0].(journal.RequestOpened); ok {
 				return "ask: " + words.Brief(ask.Request.Message, 200), redone, nil
+			}
+			if left, ok := a.Facts[0].(journal.RunInterrupted); ok {
+				return "nothing: " + left.Detail, redone, nil
 			}
 			if r, ok := a.Facts[0].(journal.PhaseRewound); ok {
 				redone = append(redone, r.Phases...)

@@ -2,13 +2,11 @@ package flow
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
+	"math"
 
 	"agent/db"
 	"agent/host/drive"
-	"agent/host/drive/fold"
 	"agent/recovery/flow"
 	"agent/recovery/journal"
 )
@@ -16,39 +14,52 @@ import (
 // Free refuses a flow that would make a file which another flow of the folder makes that has not
 // ended.
 func Free(ctx context.Context, s *db.Store, folder string, def *flow.Definition) error {
+	taken, err := takenBy(ctx, s, folder, def, math.MaxInt64)
+	if err == nil && taken != "" {
+		err = fmt.Errorf("start the flow %s: %s", def.Name, taken)
+	}
+	return err
+}
+
+// takenBy says which of the runs with lower numbers is a flow that makes the same file; "" where
+// none is.
+func takenBy(ctx context.Context, s *db.Store, folder string, def *flow.Definition, below int64) (string, error) {
 	makes := map[string]bool{}
 	for _, p := range def.Phases {
 		for _, o := range p.All() {
 			makes[o.Path] = true
 		}
 	}
-	rows, err := s.Runs(ctx, db.Filter{Folder: folder}) // the newest, and all that wait or were interrupted
+	rows, err := s.Runs(ctx, db.Filter{Folder: folder})
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, row := range rows {
 		there, err := s.RestoreText(ctx, row.Folder)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if there != folder || row.Status.Terminal() {
+		if there != folder || row.Status.Terminal() || row.No >= below {
 			continue
 		}
 		c, err := Recorded(ctx, s, row.ID)
-		other := &flow.Definition{}
-		if err != nil || c == nil || json.Unmarshal(c.Flow, other) != nil {
+		if err != nil || c == nil {
 			continue // whoever resumes it learns what is wrong with it
+		}
+		other, err := flow.Defined(*c)
+		if err != nil {
+			continue // likewise
 		}
 		for _, p := range other.Phases {
 			for _, o := range p.All() {
 				if makes[o.Path] {
-					return fmt.Errorf("start the flow %s: run %s (%s), which has not ended, makes %s too; finish or cancel it first: agent resume %s, agent cancel %s",
-						def.Name, row.ID, other.Name, o.Path, row.ID, row.ID)
+					return fmt.Sprintf("run %s (%s), which has not ended, makes %s too; finish or cancel it first: agent resume %s, agent cancel %s",
+						row.ID, other.Name, o.Path, row.ID, row.ID), nil
 				}
 			}
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // Recorded is the first fact of a run that is a flow; nil of any other run.
@@ -63,44 +74,6 @@ func Recorded(ctx context.Context, s *db.Store, run string) (*journal.RunCreated
 		break
 	}
 	return nil, nil
-}
-
-// earlier folds the last flow of the thread before this one; nil where there is none.
-func (f *carrying) earlier(ctx context.Context, p *drive.Process) (*flow.State, error) {
-	c := f.s.Run.Created
-	if f.sought || c.Previous == "" {
-		return f.last, nil
-	}
-	rows, err := p.Store.ThreadRuns(ctx, c.Thread)
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range slices.Backward(rows) {
-		if row.ID == c.Run {
-			continue
-		}
-		first, err := Recorded(ctx, p.Store, row.ID)
-		if err != nil {
-			return nil, err
-		}
-		if first == nil {
-			continue
-		}
-		facts, err := fold.Facts(p.Store.Restored(ctx, row.ID, 0, func(db.Unrecoverable) {}))
-		if err != nil {
-			return nil, err
-		}
-		def := &flow.Definition{}
-		if err := json.Unmarshal(first.Flow, def); err != nil {
-			return nil, fmt.Errorf("read the flow of run %s: %v", row.ID, err)
-		}
-		if f.last, err = flow.Fold(def, facts); err != nil {
-			return nil, fmt.Errorf("read the flow of run %s: %v", row.ID, err)
-		}
-		break
-	}
-	f.sought = true
-	return f.last, nil
 }
 
 // reuseGated records what the flow before made of phases about whose beginning a person would be
@@ -133,15 +106,14 @@ func reuseGated(ctx context.Context, f *carrying, h drive.Hands, a flow.Record) 
 
 // reuse is what the flow before made of a part that may begin, where that still holds.
 func (f *carrying) reuse(ctx context.Context, p *drive.Process, part flow.Part, looks []flow.Look) (journal.FlowPhaseEnded, bool, error) {
-	before, err := f.earlier(ctx, p)
-	if err != nil || before == nil || part.Why != journal.WhyFirst || part.Part == journal.PartCheck || len(part.Missing) > 0 {
+	if part.Why != journal.WhyFirst || part.Part == journal.PartCheck || len(part.Missing) > 0 {
+		return journal.FlowPhaseEnded{}, false, nil
+	}
+	before, err := f.earlier(ctx, p, part.Instance)
+	if err != nil || before == nil {
 		return journal.FlowPhaseEnded{}, false, err
 	}
-	in := make([]journal.Artifact, len(looks))
-	for i, l := range looks {
-		in[i] = l.Artifact
-	}
-	end, ok := flow.Reuse(before, f.s, part.Instance, in)
+	end, ok := flow.Reuse(before, f.s, part.Instance, found(looks))
 	for _, o := range end.Out {
 		if !ok {
 			break

@@ -15,6 +15,12 @@ import (
 
 // start looks at the inputs of parts that may begin, and records that they do.
 func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error {
+	if taken, err := makes(ctx, f, h.Process()); err != nil {
+		return unlessEnded(ctx, err)
+	} else if taken != "" {
+		f.record(h, journal.RunFailed{Reason: taken})
+		return nil
+	}
 	for _, p := range a.Parts {
 		looks, err := lookAt(ctx, f, h.Process(), p.In)
 		if err != nil {
@@ -25,6 +31,16 @@ func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error
 		} else if ok {
 			f.record(h, end)
 			return nil // what may begin now is another question
+		}
+		asks, end, err := repeats(ctx, f, h.Process(), &p, looks)
+		switch {
+		case err != nil:
+			return f.unreadable(ctx, h, err)
+		case end != nil:
+			f.record(h, end)
+			return nil
+		case asks:
+			continue // when nothing else can be done
 		}
 		before, err := f.before(ctx, p)
 		if err != nil {
@@ -40,6 +56,20 @@ func (f *carrying) start(ctx context.Context, h drive.Hands, a flow.Start) error
 		}
 	}
 	return nil
+}
+
+// makes says which other flow makes a file of this one. Two that were started at the same moment
+// found the folder free both: the first of them goes on. A flow that has begun is asked no more.
+func makes(ctx context.Context, f *carrying, p *drive.Process) (string, error) {
+	if flow.Begun(f.s) {
+		return "", nil
+	}
+	c := f.s.Run.Created
+	row, err := p.Store.Run(ctx, c.Run)
+	if err != nil {
+		return "", err
+	}
+	return takenBy(ctx, p.Store, c.Folder, f.def, row.No)
 }
 
 // before is what lies where a part will write, copied. An error is a reason not to begin.

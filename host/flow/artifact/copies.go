@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"agent/db"
 	"agent/db/keep"
 )
 
@@ -36,6 +37,9 @@ func (c *Copies) keep(ctx context.Context, size int64, content []byte) (name, wh
 		return "", fmt.Sprintf("the flow has %d bytes left for copies, and it has %d", c.Room, size), nil
 	}
 	row, err := c.Contents.Stage(ctx, content)
+	if damaged(err) {
+		return "", "the copy that is there cannot be replaced: " + pageDamaged, nil
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -54,6 +58,9 @@ func (c *Copies) open(ctx context.Context, name, sha string) (content []byte, wh
 	if lost := (*keep.LostError)(nil); errors.As(err, &lost) {
 		return nil, lost.Error(), nil
 	}
+	if damaged(err) {
+		return nil, "its copy cannot be read: " + pageDamaged, nil
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -62,3 +69,10 @@ func (c *Copies) open(ctx context.Context, name, sha string) (content []byte, wh
 	}
 	return content, "", nil
 }
+
+// pageDamaged is why there is no copy, and what a person can do about it.
+const pageDamaged = "the database is damaged there; see how far with: agent doctor"
+
+// damaged says that the database cannot be read where a copy lies. Another copy, and the record,
+// may be whole: they are read, and compared, by themselves.
+func damaged(err error) bool { return errors.As(err, new(*db.CorruptError)) }

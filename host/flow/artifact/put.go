@@ -17,7 +17,7 @@ import (
 
 // Restore puts the recorded version of an artifact in the place of what a look found there. Where
 // somebody wrote there since, nothing is replaced: *ChangedError. A copy that cannot be used is
-// *NoCopyError.
+// *NoCopyError, a folder that nothing can be written into *FolderError.
 func (f *Folder) Restore(ctx context.Context, want journal.Artifact, found Found, copies *Copies) (journal.ArtifactRestored, error) {
 	done := journal.ArtifactRestored{Path: want.Path, SHA: want.SHA, Replaced: found.SHA}
 	content, why, err := copies.open(ctx, want.Copy, want.SHA)
@@ -25,12 +25,41 @@ func (f *Folder) Restore(ctx context.Context, want journal.Artifact, found Found
 		err = &NoCopyError{want.Path, why}
 	}
 	if err == nil {
-		err = f.put(ctx, want.Path, content, fs.FileMode(want.Mode).Perm(), found.info)
+		err = inFolder(ctx, f.put(ctx, want.Path, content, fs.FileMode(want.Mode).Perm(), found.info))
 	}
 	if err != nil {
 		return done, fmt.Errorf("put %s back: %w", want.Path, err)
 	}
 	return done, nil
+}
+
+// FolderError says that the folder of the run does not let the host write there. The store is
+// whole.
+type FolderError struct{ Err error }
+
+func (e *FolderError) Error() string {
+	text := e.Err.Error()
+	if at := (*fs.PathError)(nil); errors.As(e.Err, &at) { // whose path is a temporary file's
+		text = at.Err.Error()
+	}
+	switch {
+	case errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, syscall.EROFS):
+		text += "; make its folder writable, then resume"
+	case errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.EDQUOT):
+		text += "; make room, then resume"
+	}
+	return text
+}
+
+// Unwrap is what the system said.
+func (e *FolderError) Unwrap() error { return e.Err }
+
+// inFolder is an error of writing in the folder of the run, where the system refused that.
+func inFolder(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*RefusedError)) || errors.As(err, new(*ChangedError)) {
+		return err
+	}
+	return &FolderError{err}
 }
 
 // NoCopyError says that an artifact cannot be put back.
@@ -53,7 +82,11 @@ func (e *ForeignError) Error() string {
 // when the phase began or what it wrote there earlier, whose hashes are mine: else *ForeignError,
 // or *RefusedError where no file can be. An answer that is there already is made durable.
 func (f *Folder) Answer(ctx context.Context, name string, content []byte, mine []string) error {
-	if err := f.answer(ctx, name, content, mine); err != nil {
+	err := f.answer(ctx, name, content, mine)
+	if err != nil && !errors.As(err, new(*ForeignError)) {
+		err = inFolder(ctx, err)
+	}
+	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil
@@ -151,6 +184,11 @@ func writeTemp(t *files.Target, temp string, content []byte, mode fs.FileMode) e
 	if err = t.LikeBefore(file); err == nil && t.Info == nil && mode != 0 {
 		err = file.Chmod(mode)
 	}
+	return fill(file, content, err)
+}
+
+// fill writes the content of a new file durably, and closes the file; not after an error before.
+func fill(file *os.File, content []byte, err error) error {
 	if err == nil {
 		_, err = file.Write(content)
 	}
@@ -187,13 +225,7 @@ func makeNew(t *files.Target, mode fs.FileMode, content []byte) error {
 	if mode != 0 {
 		err = file.Chmod(mode)
 	}
-	if err == nil {
-		_, err = file.Write(content)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
+	return fill(file, content, err)
 }
 
 // replace puts a temporary file in the place of the target, as far as that still is what was looked

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"agent/host/markdown"
@@ -100,9 +101,11 @@ func Parse(name, text string, known Known) *Parsed {
 func (r *reader) frontMatter() int {
 	n, fields := markdown.FrontMatter(r.lines)
 	named := r.known.Named
+	var others []markdown.Field
 	for _, f := range fields {
 		switch {
 		case f.Name != "agent":
+			others = append(others, f)
 		case f.Value == flowTag:
 			named = true
 		default:
@@ -112,12 +115,27 @@ func (r *reader) frontMatter() int {
 	}
 	switch {
 	case named:
+		misplaced(r, others)
 	case n > 0:
 		r.wrong(place{1, 1}, "add the line agent: flow to its front matter", "the file does not say that it is a flow")
 	default:
 		r.wrong(place{1, 1}, "begin it with three lines: ---, agent: flow and ---", "the file does not say that it is a flow")
 	}
 	return n
+}
+
+// misplaced refuses keys of front matter, which have no meaning there.
+func misplaced(r *reader, fields []markdown.Field) {
+	for _, f := range fields {
+		fix := "the only key here is agent"
+		switch {
+		case slices.Contains(flowKeys(), f.Name):
+			fix = "it stands in the flow fence: " + example(f.Name)
+		case slices.Contains(phaseKeys(), f.Name):
+			fix = "it stands in the fence of a phase: " + example(f.Name)
+		}
+		r.wrong(place{f.Line, 1}, fix, "there is no key %q in front matter", brief(f.Name))
+	}
 }
 
 // defaults reads the flow fence.

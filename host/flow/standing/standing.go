@@ -18,6 +18,7 @@ type Fold struct {
 	state *flow.State
 	err   error
 	below map[string]*recovery.State // of the runs that carry out what is under way
+	files map[string]looked          // of each run below
 }
 
 // Take adds a fact. Of a run that is no flow nothing is kept.
@@ -59,7 +60,9 @@ func (f *Fold) Table(h *host.Host, children []view.Run) (*table.Table, error) {
 		}
 	}
 	f.below = below
-	return table.New(f.state, out), nil
+	t := table.New(f.state, out)
+	f.count(h, t, children)
+	return t, nil
 }
 
 // questionIn is the id of the question that a run waits for: its own, else one of a run below it.

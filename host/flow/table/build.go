@@ -33,15 +33,19 @@ func (b builder) phase(def *flow.Phase) Phase {
 	}
 	p.measure(all)
 	p.Status = b.group(p.Counts)
-	known, failure := flow.ListOf(b.s, def.Name)
-	switch asked := b.asks(def.Name, nil); {
+	known, failure, goesOn := flow.ListOf(b.s, def.Name)
+	asked := b.asks(def.Name, nil)
+	if goesOn && asked == "" {
+		failure += goesOnText
+	}
+	switch {
 	case failure != "":
 		p.Status, p.Reason = Failed, failure
 		p.Request = cmp.Or(asked, p.Request)
 	case !known:
 		p.Status, p.Counts = NotYet, nil
 	}
-	if asked := b.asks(def.Name, nil); asked != "" && p.Status == NotYet {
+	if asked != "" && p.Status == NotYet {
 		p.Status, p.Request = Waiting, asked
 	}
 	return p
@@ -64,6 +68,9 @@ func (b builder) group(counts map[Status]int) Status {
 	}
 	return NotYet
 }
+
+// goesOnText follows why a phase came to nothing, where the flow does not end with it.
+const goesOnText = "; the flow goes on without it"
 
 // goes says whether the flow is driven, as far as its record says.
 func (b builder) goes() bool { return b.s.Run.Status == recovery.StatusRunning }
@@ -153,7 +160,7 @@ func (b builder) settled(p *Phase, x *flow.Instance, shown flow.Shown) {
 		}
 	}
 	if p.Reason != "" && shown.GoesOn {
-		p.Reason += "; the flow goes on without it"
+		p.Reason += goesOnText
 	}
 }
 
@@ -233,7 +240,7 @@ func (p Phase) TryText() string {
 	return fmt.Sprint(p.Attempts)
 }
 
-// StatusText is the status in a word or two.
+// StatusText is the status in short.
 func (p Phase) StatusText() string {
 	switch {
 	case p.Status == Running && p.Part == journal.PartCheck:

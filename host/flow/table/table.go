@@ -35,12 +35,20 @@ type Phase struct {
 	Request    string            `json:"pending_request_id,omitempty"`
 	DurationMS int64             `json:"duration_ms"`
 	Tokens     int64             `json:"tokens"`
-	CostUSD    *json.Number      `json:"cost_usd"` // null where nothing was charged
-	Outputs    []string          `json:"outputs"`  // paths of what it made that counts
+	CostUSD    *json.Number      `json:"cost_usd"`        // null where nothing was charged
+	Outputs    []string          `json:"outputs"`         // paths of what it made that counts
+	Files      *Files            `json:"files,omitempty"` // that its runs changed, whatever they are; absent: none
 	Counts     map[Status]int    `json:"branches_by_status,omitempty"`
 	Branches   []Phase           `json:"branches,omitempty"`
 
 	Cost int64 `json:"-"` // what CostUSD shows, in millionths
+}
+
+// Files counts files by what became of them.
+type Files struct {
+	Added   int `json:"added"`
+	Changed int `json:"changed"`
+	Removed int `json:"removed"`
 }
 
 // Took is how long it was at work.
