@@ -37,6 +37,7 @@ func Codes() []Code {
 		{"finished", http.StatusConflict, "nothing: the run has ended", ""},
 		{"held", http.StatusConflict, "watch it, or resume it with `takeover`", ""},
 		{"not_unknown", http.StatusConflict, "nothing: the outcome is known", ""},
+		{"plan_changed", http.StatusConflict, "look at `plan`, and send its digest", ""},
 		{"port_taken", http.StatusConflict, "choose another `port`", "agent web --port 0"},
 		{"resolved", http.StatusConflict, "nothing: somebody has decided", ""},
 		{"running", http.StatusConflict, "ask again once the call has ended", ""},

@@ -49,6 +49,9 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/v1/runs/{id}/facts", answer: s.facts},
 		{method: "GET", path: "/v1/runs/{id}/events", answer: feeds{s}.events, stream: true},
 		{method: "GET", path: "/v1/runs/{id}/plan", answer: launches{s}.plan},
+		{method: "GET", path: "/v1/runs/{id}/diff", answer: lists{s}.diff},
+		{method: "GET", path: "/v1/runs/{id}/rewind", answer: launches{s}.rewindPlan},
+		{method: "POST", path: "/v1/runs/{id}/rewind", answer: launches{s}.rewind},
 		{method: "POST", path: "/v1/runs/{id}/resume", answer: launches{s}.resume},
 		{method: "POST", path: "/v1/runs/{id}/cancel", answer: acts{s}.cancel},
 		{method: "GET", path: "/v1/threads/{id}", answer: s.thread},
@@ -292,19 +295,25 @@ func readBody(w http.ResponseWriter, r *http.Request, v any, most int64, redacte
 // query reads the parameters of a request, each at most once, and refuses those that are not known.
 // One that cannot be read is not left out: without a cursor a stream begins somewhere else.
 func query(r *http.Request, known ...string) (func(string) string, error) {
+	values, err := parameters(r, "", known...)
+	return values.Get, err
+}
+
+// parameters is query with one that may be given many times.
+func parameters(r *http.Request, many string, known ...string) (url.Values, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, &problem{Code: "parameter", Detail: "read the parameters: write ; as %3B, and % as %25"}
 	}
 	for name, list := range values {
-		if !slices.Contains(known, name) || len(list) != 1 {
+		if name != many && (!slices.Contains(known, name) || len(list) != 1) || name == "" {
 			return nil, badParameter(name, "it is not known here, or given twice")
 		}
-		if !utf8.ValidString(list[0]) {
+		if slices.ContainsFunc(list, func(text string) bool { return !utf8.ValidString(text) }) {
 			return nil, badParameter(name, "it is not valid UTF-8")
 		}
 	}
-	return values.Get, nil
+	return values, nil
 }
 
 func badParameter(name, why string) *problem {

@@ -179,6 +179,10 @@ func (e *refusedError) Error() string { return e.Refusal.Error }
 // refusedBy is the refusal of a process that ended without what it was to do.
 func (s launches) refusedBy(a launch.Answer) error {
 	e := &refusedError{}
+	if a.Ended != nil && a.Ended.Code == view.ExitDone { // as where a rewind has no file to change
+		e.Refusal.Error = "there is nothing to be done"
+		return e
+	}
 	if a.Ended == nil || json.Unmarshal([]byte(a.Ended.Out), &e.Refusal) != nil || e.Refusal.Error == "" {
 		lines := make([]string, len(a.Notes))
 		for i, line := range a.Notes {
@@ -204,6 +208,9 @@ func (s launches) refusal(e *refusedError) *problem {
 		return set("held")
 	case view.CodeKeyReused:
 		return set("key_reused")
+	case view.CodePlan:
+		p.Plan = e.Plan
+		return set("plan_changed")
 	case view.CodeLooser:
 		return set("looser")
 	case view.CodeFolderGone:

@@ -262,7 +262,12 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 func TestAnswersAreAsDescribed(t *testing.T) {
 	w := newWorld(t)
 	w.carrier = &launcher{do: func(job launch.Job) (launch.Answer, error) {
-		if job.Run == "" {
+		switch {
+		case job.Args[0] == "rewind" && job.Run == "":
+			return launch.Answer{Ended: &launch.Ended{Out: rewindJSON}}, nil
+		case slices.Contains(job.Args, "--digest=another"):
+			return launch.Answer{Ended: &launch.Ended{Code: 1, Out: changedJSON}}, nil
+		case job.Run == "":
 			return launch.Answer{Ended: &launch.Ended{Out: planJSON}}, nil
 		}
 		w.record(job, "")
@@ -305,7 +310,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				o.close()
 				continue
 			}
-			for _, body := range []string{`{}`, `{"answer":"third"}`, `{"answer":"first"}`, `{"answer":"second"}`, `{"word":"happened"}`, `{"prompt":"p","folder":"/"}`} {
+			for _, body := range []string{`{}`, `{"answer":"third"}`, `{"answer":"first"}`, `{"answer":"second"}`, `{"word":"happened"}`, `{"prompt":"p","folder":"/"}`, `{"digest":"d1"}`, `{"digest":"another"}`} {
 				if r.method == "GET" && body != `{}` {
 					continue
 				}
@@ -318,6 +323,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		"POST /v1/pending/{id}/answer 200", "POST /v1/pending/{id}/answer 409", "POST /v1/pending/{id}/answer 422", "POST /v1/calls/{id}/resolution 409",
 		"GET /v1/events 200", "GET /v1/models 200", "GET /v1/folders 200", "POST /v1/runs 201", "POST /v1/runs 422", "GET /v1/runs/{id}/plan 200", "POST /v1/runs/{id}/resume 409",
 		"POST /v1/runs/{id}/cancel 202", "POST /v1/runs/{id}/cancel 200", "GET /v1/threads/{id} 200", "GET /v1/runs/{id}/events 200",
+		"GET /v1/runs/{id}/diff 200", "GET /v1/runs/{id}/diff 404", "GET /v1/runs/{id}/rewind 200", "GET /v1/runs/{id}/rewind 404", "POST /v1/runs/{id}/rewind 201", "POST /v1/runs/{id}/rewind 409", "POST /v1/runs/{id}/rewind 422",
 	} {
 		if !seen[want] {
 			t.Errorf("nothing was %s", want)

@@ -18,14 +18,15 @@ import (
 // problem is a refusal (RFC 9457). Code is what a program branches on, and stays. Fields are only
 // ever added.
 type problem struct {
-	Title    string   `json:"title"`
-	Status   int      `json:"status"`
-	Code     string   `json:"code"` // of Codes, which has its status
-	Detail   string   `json:"detail"`
-	Run      string   `json:"run_id,omitempty"`
-	Next     []string `json:"next"`                      // commands that help; never none
-	Request  *request `json:"pending_request,omitempty"` // the question, with the answer that it has
-	*unasked          // of a prompt that another run keeps from its thread
+	Title    string       `json:"title"`
+	Status   int          `json:"status"`
+	Code     string       `json:"code"` // of Codes, which has its status
+	Detail   string       `json:"detail"`
+	Run      string       `json:"run_id,omitempty"`
+	Next     []string     `json:"next"`                      // commands that help; never none
+	Request  *request     `json:"pending_request,omitempty"` // the question, with the answer that it has
+	Plan     *view.Rewind `json:"plan,omitempty"`            // what a rewind would do now
+	*unasked              // of a prompt that another run keeps from its thread
 }
 
 const diskFull = "the disk is full; make room on it"

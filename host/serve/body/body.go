@@ -18,8 +18,8 @@ import (
 const MostDepth = 64
 
 // Read reads an object into the struct that v points to. A field of it is a text, a json.Number, a
-// bool, json.RawMessage for any value, or [][]byte for a list of files in base64; null leaves it as
-// it is. No body is an empty object.
+// bool, json.RawMessage for any value, []string for a list of texts, or [][]byte for a list of
+// files in base64; null leaves it as it is. No body is an empty object.
 func Read(text []byte, v any) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil
@@ -96,12 +96,14 @@ func set(to reflect.Value, value json.RawMessage) error {
 		*raw = value
 		return nil
 	}
-	is, wants := kind(value), ""
+	is, wants, of := kind(value), "", "files, each a text in base64"
 	switch to.Addr().Interface().(type) {
 	case *json.Number:
 		wants = aNumber
 	case *bool:
 		wants = aBool
+	case *[]string:
+		wants, of = aList, "texts"
 	case *[][]byte:
 		wants = aList
 	default:
@@ -114,7 +116,7 @@ func set(to reflect.Value, value json.RawMessage) error {
 		return fmt.Errorf("wants %s, and is %s", wants, is)
 	}
 	if err := json.Unmarshal(value, to.Addr().Interface()); err != nil {
-		return errors.New("wants a list of files, each a text in base64")
+		return fmt.Errorf("wants a list of %s", of)
 	}
 	return nil
 }

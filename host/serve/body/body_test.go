@@ -14,6 +14,7 @@ type sample struct {
 	Book   bool            `json:"book"`
 	Answer json.RawMessage `json:"answer"`
 	Files  [][]byte        `json:"files"`
+	Paths  []string        `json:"paths"`
 }
 
 // What is written is what is read, to the last character.
@@ -27,6 +28,7 @@ func TestRead(t *testing.T) {
 		`{"prompt":"\ud83d\ude00 😀 \ufffd \\ud800"}`:                      {Prompt: "😀 😀 \ufffd \\ud800"},
 		`{"answer":{"a":[1,{"a":2},[],{}],"b":null}}`:                     {Answer: json.RawMessage(`{"a":[1,{"a":2},[],{}],"b":null}`)},
 		`{"answer":null,"prompt":null,"files":null,"most":null}`:          {Answer: json.RawMessage("null")},
+		`{"paths":["a","\u00e9/b"]}`:                                      {Paths: []string{"a", "é/b"}},
 		`{"files":["aGk=",""]}`:                                           {Files: [][]byte{[]byte("hi"), {}}},
 	} {
 		var got sample
@@ -49,7 +51,7 @@ func TestReadRefuses(t *testing.T) {
 		`{"prompt":"a","prompt":"b"}`:            `the field "prompt" stands twice`,
 		`{"answer":{"a":1, "\u0061":2}}`:         `the field "a" stands twice`,
 		`{"answer":[[{"a":1,"a":2}]]}`:           `the field "a" stands twice`,
-		`{"Prompt":"a"}`:                         `there is no field "Prompt" here: there are prompt, most, book, answer, files`,
+		`{"Prompt":"a"}`:                         `there is no field "Prompt" here: there are prompt, most, book, answer, files, paths`,
 		`{"` + strings.Repeat("x", 100) + `":1}`: `there is no field "` + strings.Repeat("x", 60) + `..." here`,
 		`{"prompt":7}`:                           `the field "prompt" wants a text, and is a number`,
 		`{"prompt":["p"]}`:                       `the field "prompt" wants a text, and is a list`,
@@ -58,6 +60,8 @@ func TestReadRefuses(t *testing.T) {
 		`{"files":"aGk="}`:                       `the field "files" wants a list, and is a text`,
 		`{"files":[7]}`:                          `the field "files" wants a list of files, each a text in base64`,
 		`{"files":["?"]}`:                        `the field "files" wants a list of files, each a text in base64`,
+		`{"paths":"a"}`:                          `the field "paths" wants a list, and is a text`,
+		`{"paths":["a",7]}`:                      `the field "paths" wants a list of texts`,
 		`[]`:                                     `it is a list, and is to be an object`,
 		`null`:                                   `it is null, and is to be an object`,
 		`"p"`:                                    `it is a text, and is to be an object`,

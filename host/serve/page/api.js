@@ -4,9 +4,9 @@
 const place = 'agent.session';
 
 export class Problem extends Error {
-	constructor(status, { detail = `the server answered ${status}`, code, next = [], run_id: run, pending_request: request } = {}) {
+	constructor(status, { detail = `the server answered ${status}`, code, next = [], run_id: run, pending_request: request, plan } = {}) {
 		super(detail);
-		Object.assign(this, { status, code, next, run, request });
+		Object.assign(this, { status, code, next, run, request, plan });
 	}
 }
 

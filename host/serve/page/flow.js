@@ -8,6 +8,9 @@ const most = 40; // branches, and runs, that are shown at once; the rest by a bu
 // below lists the runs below a run, each before those that it made itself.
 const below = (run) => (run.children || []).flatMap((c) => [c, ...below(c)]);
 
+// filesText counts what the runs of a phase changed.
+const filesText = (f) => [['~', f.changed], ['+', f.added], ['−', f.removed]].filter(([, n]) => n > 0).map(([mark, n]) => mark + n).join(' ');
+
 const label = (p) => p.item ? `${p.name}[${p.item}]` : p.name;
 
 function phaseText(p) {
@@ -70,7 +73,7 @@ export class Flow {
 			h('td', p.each ? this.#toggle(p) : [tryText(p), runs.map((c) => [' ', this.#link(c, c.role.slice(label(p).length))])]),
 			h('td', h('span', { 'data-took': live ? p.duration_ms : undefined }, p.num_attempts > 0 && took(p.duration_ms))),
 			h('td', p.cost_usd && dollars(p.cost_usd)),
-			h('td', files.length > 0 && h('ul', files.map(fileNode)), counts)),
+			h('td', p.files && h('span.quiet', filesText(p.files)), files.length > 0 && h('ul', files.map(fileNode)), counts)),
 		p.reason && h(p.item ? 'tr.why.branch' : 'tr.why', h('td', { colspan: 6 }, p.reason))];
 	}
 

@@ -1,6 +1,7 @@
 // One run: its story, what streams now, what it asks, and what can be done about it.
 import { get, post } from './api.js';
 import { Ask, Guard } from './ask.js';
+import { Diff } from './diff.js';
 import { Flow } from './flow.js';
 import { promptForm } from './form.js';
 import { button, fill, h, pre, say, show, sync } from './node.js';
@@ -8,6 +9,7 @@ import { Stream } from './sse.js';
 import { Story } from './story.js';
 import { TurnWindow } from './window.js';
 import { factsBefore, grow } from './turns.js';
+import { Undo } from './undo.js';
 import { brief, causeText, clock, count, dollars, leaf, leftAlone, placeText, prompt, since, statusText, terminal, took, verdictText } from './words.js';
 
 export class RunView {
@@ -44,6 +46,7 @@ export class RunView {
 		this.disconnect();
 		this.how = 'loading';
 		this.story = new Story();
+		this.story.run = this.id;
 		this.turns?.close();
 		this.turns = new TurnWindow(this.scroller, this.story, () => this.earlier());
 		fill(this.scroller, h('div.column', this.beginning = h('div'), this.turns.el, this.flow.el, this.state, this.foot));
@@ -204,7 +207,7 @@ export class RunView {
 		if (!this.run) return;
 		const r = this.run;
 		this.below = this.flow.cards(terminal(r.status) ? {} : r);
-		show(this.head, [r, this.snapshot.usage, this.sure, this.asked?.id], () => this.header());
+		show(this.head, [r, this.snapshot.usage, this.sure, this.asked?.id, this.story.paths.size, this.story.first > 1, this.held, !this.undoing, !this.diff], () => this.header());
 		show(this.beginning, [this.story.created?.prompt, r.prompt], () => this.promptText());
 		show(this.flow.el, [this.snapshot.phases, this.snapshot.artifacts, r.children, this.flow.version], () => this.flow.nodes(this.snapshot, this.at));
 		this.cardsNow();
@@ -213,7 +216,8 @@ export class RunView {
 
 	header() {
 		const r = this.run, s = this.snapshot;
-		const limits = [r.model, r.mode, placeText(r), s.cost_usd !== null && s.cost_usd !== undefined && dollars(s.cost_usd), s.usage?.input > 0 && count(s.usage.input + s.usage.output, 'token')];
+		const files = this.story.paths.size;
+		const limits = [r.model, r.mode, placeText(r), files > 0 && `${this.story.first > 1 || r.children?.length > 0 ? 'at least ' : ''}${count(files, 'path')} changed`, s.cost_usd !== null && s.cost_usd !== undefined && dollars(s.cost_usd), s.usage?.input > 0 && count(s.usage.input + s.usage.output, 'token')];
 		return [
 			h('div.run-top', button('Runs', () => this.open(''), { class: 'back', 'aria-label': 'Back to the list of runs' }),
 				h('h2', { tabindex: -1, 'data-key': 'title', title: brief(r.prompt, 500) }, r.role && `${r.role}: `, prompt(r.prompt)),
@@ -226,11 +230,31 @@ export class RunView {
 	}
 
 	actions() {
-		if (terminal(this.run.status)) return null;
+		const undo = this.story.paths.size > 0 && !this.held && !this.run.root_run_id && !this.undoing && button('Undo…', () => this.undo());
+		const diff = (this.story.paths.size > 0 || this.run.num_children > 0) && !this.diff && button('Changes', () => this.changes());
+		if (terminal(this.run.status)) return [diff, undo];
 		if (this.sure) {
 			return [h('span', 'End it for good?'), button('End the run', () => this.act('cancel', {}), { class: 'danger' }), button('Keep it', () => { this.sure = false; this.draw(); })];
 		}
-		return [this.asked && button('Go to the question', () => this.toQuestion(), { class: 'primary' }), button('End…', () => { this.sure = true; this.draw(); })];
+		return [this.asked && button('Go to the question', () => this.toQuestion(), { class: 'primary' }), diff, undo, button('End…', () => { this.sure = true; this.draw(); })];
+	}
+
+	changes() {
+		this.diff = new Diff(this.id, [], 'Changes of this run', () => { this.diff = null; this.draw(); });
+		this.draw();
+		this.diff.el.scrollIntoView({ block: 'nearest' });
+		this.diff.el.focus({ preventScroll: true });
+	}
+
+	undo() {
+		this.undoing = new Undo(this.id, (made) => {
+			this.undoing = null;
+			if (made) this.open(made);
+			else this.draw();
+		});
+		this.draw();
+		this.undoing.el.scrollIntoView({ block: 'center' });
+		this.undoing.el.focus({ preventScroll: true });
 	}
 
 	promptText() {
@@ -272,6 +296,8 @@ export class RunView {
 		else if (r.status !== 'waiting') this.ask = null;
 		list.push(...this.below);
 		if (r.status === 'interrupted') now(`interrupted ${r.cause} ${r.fruitless} ${r.detail}`, () => this.interruptedCard(r));
+		if (this.diff) list.push(this.diff.el);
+		if (this.undoing) list.push(this.undoing.el);
 		if (this.problem) now(`problem ${this.problem.message}`, () => this.problemCard());
 		sync(this.state, list);
 		if (this.wanted && this.asked) this.toQuestion();

@@ -10,6 +10,7 @@ export class Story {
 	newer = 0; // facts that only a newer server can read
 	end = null;
 	driven = false; // a process drives the run
+	paths = new Set(); // that calls changed, as far as the facts are here
 	live = new Map(); // text, reasoning and output as they come, by their id
 
 	turn(n) {
@@ -29,7 +30,7 @@ export class Story {
 		this.last = Math.max(this.last, line.seq);
 		const t = this.turn(line.turn || 0);
 		(kinds[line.type] || kinds.unknown)(this, t, line.data, line);
-		return [t.n, line.data?.turn ?? t.n];
+		return [t.n, line.data?.turn ?? line.data?.during?.turn ?? t.n];
 	}
 
 	// frame takes in a piece of live text or output: false where it does not continue what is here.
@@ -103,6 +104,16 @@ const kinds = {
 	'artifacts.checked': (s, t, d, line) => {
 		for (const a of d.artifacts || []) if (a.state !== 'intact') note(t, line, `${a.path} is ${a.state}: ${a.verdict}`, { warn: true, more: a.reason });
 	},
+	'files.base': (s, t, d, line) => note(t, line, d.mode === 'all' ? `${count(d.paths || 0, 'path')} watched over` : `only what file tools change can be given back: ${d.why}`),
+	'files.changed': (s, t, d, line) => {
+		const list = (d.changes || []).filter((c) => !['outside', 'late'].includes(c.proof));
+		for (const c of list) s.paths.add(c.path);
+		if (d.during && list.length > 0) {
+			const c = s.call(d.during);
+			c.changed = [...(c.changed || []), ...list];
+		} else if (list.length > 0) note(t, line, changedText(list, 3));
+	},
+	'commit.seen': (s, t, d, line) => note(t, line, `commit ${d.commit_id.slice(0, 9)} ${d.checkpoint_id} ${JSON.stringify(d.subject || '')}${d.relation === 'made' ? '' : `, ${d.relation}`}`),
 	'artifact.restored': (s, t, d, line) => note(t, line, `${d.path} was put back from its copy`),
 	'phase.rewound': (s, t, d, line) => {
 		for (const p of d.phases) note(t, line, `${phase(p)} is done again: ${p.reason}`);
@@ -110,6 +121,9 @@ const kinds = {
 	unknown: (s) => { s.newer++; },
 };
 
+// changeText is a path with what became of it; changedText names some of them, as the terminal does.
+export const changeText = (c) => `${!c.before ? '+' : !c.after ? '-' : '~'}${c.path}`;
+export const changedText = (list, most) => `changed ${list.slice(0, most).map(changeText).join(' ')}${list.length > most ? ` and ${list.length - most} more` : ''}`;
 const phase = (d) => `phase ${d.phase}${d.item ? ` (${d.item.name})` : ''}${d.part && d.part !== 'work' ? `, ${d.part}` : ''}`;
 
 function ended(s, t, line, status, text) {

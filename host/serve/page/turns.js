@@ -1,10 +1,12 @@
 // How a turn looks.
 import { get, open } from './api.js';
+import { Diff } from './diff.js';
 import { button, fill, h, pre, visible } from './node.js';
-import { changedLines, diffOf } from './story.js';
+import { changedLines, changedText, changeText, diffOf } from './story.js';
 import { bytes, callText, clock, count, resultText, took, verdictText } from './words.js';
 
-const mostCalls = 40, mostLines = 300; // at once; the rest by a button
+const mostCalls = 40, mostLines = 300, mostPaths = 200; // at once; the rest by a button
+const mostAsked = 50; // paths that are named in a question; of more the whole turn is asked for
 const marks = {
 	ok: ['✓', 'ok'], error: ['✕', 'bad'], denied: ['⊘', 'off'], skipped: ['⊘', 'off'], unknown: ['?', 'warn'], running: ['▸', 'live'], proposed: ['·', 'off'],
 };
@@ -85,23 +87,42 @@ function callNode(story, t, c) {
 		h('span.call-tool', c.tool || 'call'), ' ',
 		h('span.call-about', callText(c.tool, c.args)),
 		lines && h('span.call-diff', changedLines(lines)),
+		c.changed && !lines && h('span.call-about.changed', changedText(c.changed, 2)),
 		h(`span.call-end.${tone}`, words),
 		c.resolved && h('span.call-end', `decided: ${c.resolved}`));
-	return fold('call', c, 'open', [summary, verdict && h('div.verdict', verdictText(verdict.verdict, verdict.reason))], () => callBody(c, live, lines));
+	return fold('call', c, 'open', [summary, verdict && h('div.verdict', verdictText(verdict.verdict, verdict.reason))], () => callBody(story, c, live, lines));
 }
 
-function callBody(c, live, lines) {
+function callBody(story, c, live, lines) {
 	const known = [['id', c.id], ['effect', c.effect], ['allowed', [c.decision, c.why].filter(Boolean).join(': ')], ['confined', c.sandbox || 'no'], ['path', lines && c.args.path], ['attempt', c.attempt > 1 && c.attempt]];
 	const verdicts = c.verdicts.slice(0, -1).map((v) => verdictText(v.verdict, v.reason));
 	return [
-		lines ? diffNode(c, lines) : argsText(c) && pre('args', 'Arguments', argsText(c)),
+		lines ? linesNode('Change', lines) : argsText(c) && pre('args', 'Arguments', argsText(c)),
 		c.invalid && h('p.note.warn', c.invalid),
 		[...verdicts, ...c.notes].map((text) => h('div.verdict', text)),
 		live && liveNode(live, pre('output.live', 'Output as it comes')),
 		c.result && resultNode(c),
+		c.changed && changedNode(story, c),
 		h('dl.known', known.filter(([, v]) => v).flatMap(([k, v]) => [h('dt', k), h('dd', v)])),
 	];
 }
+
+// changedNode lists what a call changed, and shows how on demand.
+function changedNode(story, c) {
+	const all = c.changed, turn = c.place.turn;
+	const ask = button('Show the diff', (e) => {
+		const shown = new Diff(story.run, [['from', turn - 1], ['to', turn], ...(all.length > mostAsked ? [] : all).map((p) => ['path', p.path])], `Changed in turn ${turn}`, () => { shown.el.replaceWith(ask); ask.focus(); });
+		e.target.replaceWith(shown.el);
+		shown.el.focus({ preventScroll: true });
+	}, { class: 'link', 'data-key': `diff ${turn}.${c.place.index}` });
+	const list = h('ul.changes', { 'aria-label': 'Changed files' }, all.slice(0, mostPaths).map(changeNode));
+	return [list, h('div', ask), all.length > mostPaths && button(`Show ${count(all.length - mostPaths, 'more path')}`, (e) => {
+		list.append(...all.slice(mostPaths).map(changeNode));
+		e.target.remove();
+	}, { class: 'link' })];
+}
+
+const changeNode = (c) => h('li', h('code', changeText(c)));
 
 // argsText are the arguments whole; nothing where the line of the call has all of them.
 function argsText(c) {
@@ -131,8 +152,10 @@ async function whole(c, shown, from) {
 	}
 }
 
-function diffNode(c, lines) {
-	const change = pre('diff', 'Change', grouped(lines.slice(0, mostLines)));
+
+// linesNode shows a diff, a part of it at once.
+export function linesNode(label, lines) {
+	const change = pre('diff', label, grouped(lines.slice(0, mostLines)));
 	const more = lines.length > mostLines && button(`Show ${count(lines.length - mostLines, 'more line')}`, (e) => {
 		change.append(...grouped(lines.slice(mostLines)));
 		e.target.remove();
