@@ -58,7 +58,7 @@ func (t *Printer) Fact(run string, e journal.Event) {
 		}
 		t.aboutRun(e)
 	default:
-		if !t.phaseFact(run, e) {
+		if !t.phaseFact(run, e) && !t.filesFact(run, e.Body) {
 			t.aboutRun(e)
 		}
 	}

@@ -23,6 +23,10 @@ func writeFlow(w io.Writer, v *table.Table, width int) {
 		Head: []string{"PHASE", "STATUS", "TRY", "RUN", "TIME", "COST", "ARTIFACTS"},
 		Most: []int{32, 0, 0, 0, 0, 0, 0},
 	}
+	if files := slices.ContainsFunc(v.Phases, func(p table.Phase) bool { return p.Files != nil }); files {
+		out.Head = slices.Insert(out.Head, 6, "FILES")
+		out.Most = append(out.Most, 0)
+	}
 	for _, p := range v.Phases {
 		if p.Each != "" {
 			addEach(&out, v, p)
@@ -31,7 +35,7 @@ func writeFlow(w io.Writer, v *table.Table, width int) {
 		addPhase(&out, p.Name, p, v.Of(p))
 	}
 	if sources := v.Of(table.Phase{}); slices.ContainsFunc(sources, func(a table.Artifact) bool { return len(a.Notes()) > 0 }) {
-		out.Add("(read)", "", "", "", "", "", "")
+		addRow(&out, "", "(read)")
 		for _, a := range sources {
 			if len(a.Notes()) > 0 {
 				out.Note(artifactText(a))
@@ -46,7 +50,7 @@ func addPhase(out *Table, name string, p table.Phase, made []table.Artifact) {
 	if len(made) > 0 {
 		first, made = artifactText(made[0]), made[1:]
 	}
-	out.Add(name, p.StatusText(), p.TryText(), p.Run, tookText(p), costText(p), first)
+	addRow(out, filesText(p), name, p.StatusText(), p.TryText(), p.Run, tookText(p), costText(p), first)
 	for _, a := range made {
 		out.More(artifactText(a))
 	}
@@ -83,7 +87,7 @@ func addEach(out *Table, v *table.Table, p table.Phase) {
 	if len(made) > 0 {
 		text += fmt.Sprintf("; %s, %s", view.Count(len(made), "file"), view.Bytes(size))
 	}
-	out.Add(p.Name, p.StatusText(), "", items, tookText(p), costText(p), text)
+	addRow(out, filesText(p), p.Name, p.StatusText(), "", items, tookText(p), costText(p), text)
 	if p.Reason != "" {
 		notes(out, table.Phase{Reason: p.Reason})
 	}
@@ -99,9 +103,21 @@ func addEach(out *Table, v *table.Table, p table.Phase) {
 		addPhase(out, "└ "+x.Item, x, v.Of(x))
 	}
 	if left -= mostBranches; left > 0 {
-		out.Add(fmt.Sprintf("└ and %d more", left), "", "", "", "", "", "")
+		addRow(out, "", fmt.Sprintf("└ and %d more", left))
 	}
 }
+
+// addRow adds a row of up to seven cells, with the count of files before the last where the table
+// has it.
+func addRow(out *Table, files string, cells ...string) {
+	cells = append(cells, make([]string, 7-len(cells))...)
+	if len(out.Head) > len(cells) {
+		cells = slices.Insert(cells, 6, files)
+	}
+	out.Add(cells...)
+}
+
+func filesText(p table.Phase) string { return (*view.FileCounts)(p.Files).Marks() }
 
 // artifactText is a file in one line: path, size, digest, and what is special about it.
 func artifactText(a table.Artifact) string {

@@ -44,6 +44,8 @@ func (t *Terminal) addRuns(table *Table, runs []view.Run, depth int, now time.Ti
 			next = view.AnswerCommand(r.Request.ID)
 		case r.Status == recovery.StatusCompleted && len(r.Unknown) > 0:
 			next = view.AnswerCommand(r.Unknown[0].ID)
+		case r.Status == recovery.StatusCompleted && len(r.UnknownBelow) > 0:
+			next = view.AnswerCommand(r.UnknownBelow[0].ID)
 		}
 		about := view.PromptStart(r.Prompt)
 		if r.Role != "" {
@@ -91,17 +93,22 @@ func (t *Terminal) Requests(v view.Requests, nothing string) {
 
 // Checkpoints lists the checkpoints of one run.
 func (t *Terminal) Checkpoints(v view.Checkpoints) {
-	if len(v.Checkpoints) == 0 {
+	if last := len(v.Checkpoints) - 1; last < 0 || v.Checkpoints[last].Turn == 0 {
 		t.Say(t.Err, "run %s has no checkpoint yet: no turn of it is settled", v.Run)
+	}
+	if len(v.Checkpoints) == 0 {
 		return
 	}
-	table := Table{Head: []string{"CHECKPOINT", "TURN", "FACT", "TURNS LEFT", "TIME", "DIGEST"}}
+	table := Table{Head: []string{"CHECKPOINT", "TURN", "FILES", "COMMITS", "STANDS", "TURNS LEFT", "TIME"}}
 	for _, p := range v.Checkpoints {
-		left := "no limit"
+		turn, left := fmt.Sprint(p.Turn), "no limit"
 		if p.TurnsLeft != nil {
 			left = fmt.Sprint(*p.TurnsLeft)
 		}
-		table.Add(p.ID, fmt.Sprint(p.Turn), fmt.Sprint(p.Seq), left, p.Time.Local().Format(time.DateTime), p.Digest[:min(12, len(p.Digest))])
+		if p.Turn == 0 {
+			turn, left = "-", ""
+		}
+		table.Add(p.ID, turn, p.Files.Marks(), view.CommitsText(p.Commits), view.StandsText(p.Stands), left, p.Time.Local().Format(time.DateTime))
 	}
 	table.Write(t.Out)
 }

@@ -63,7 +63,7 @@ func (t *Printer) phaseBegins(b journal.FlowPhaseStarted) {
 
 func (t *Printer) phaseEnds(b journal.FlowPhaseEnded) {
 	name := phaseName(b.Phase, b.Item)
-	if b.Part != journal.PartWork {
+	if b.Part != journal.PartWork && b.Outcome != journal.PhaseSkipped {
 		name += " " + string(b.Part)
 	}
 	var parts []string

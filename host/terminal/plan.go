@@ -8,12 +8,13 @@ import (
 	"agent/recovery/journal"
 )
 
-// Plan prints what a resume would do.
+// Plan prints what a resume would do, in the order in which the resume prints it: what is noted is
+// recorded, and so shown, before anything else.
 func (t *Printer) Plan(p view.Plan) {
-	t.planHead(p)
 	for _, n := range p.Notes {
 		t.Line(Yellow, "!", n)
 	}
+	t.planHead(p)
 	t.planSteps(p)
 	t.planFlow(p)
 	t.Line(Bold, "then:", p.Then)

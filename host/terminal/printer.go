@@ -20,11 +20,18 @@ type Printer struct {
 	asked   map[string]time.Time // since when each run's model is asked
 	// Thinking shows what a model thinks.
 	Thinking bool
+	// Diffs shows what file tools changed; nil where contents are not at hand.
+	Diffs Diffs
 	// learn finds out about a call whose answer was not printed here, learnRun about a run; nil
 	// when nobody can.
 	learn    func(run string, p journal.Place) *journal.Proposal
 	learnRun func(run string) (journal.RunCreated, bool)
 	label    string // stands before each line about a child
+}
+
+// Diffs gives diffs of what looks found.
+type Diffs interface {
+	Seen(run string, b journal.FilesChanged) []view.DiffFile
 }
 
 // knownRun is what the lines about a run need to know of its beginning.

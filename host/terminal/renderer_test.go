@@ -213,6 +213,7 @@ func TestTextIsShownOnce(t *testing.T) {
 }
 
 // Control sequences of models and tools never reach the terminal, whatever they come in. // UI-06
+// EN-59.
 func TestEverythingIsSanitized(t *testing.T) {
 	evil := "\x1b]0;title\x07\x1b[2Jx\u202e"
 	for _, s := range []*Screen{file(), live()} {
