@@ -26,18 +26,23 @@ func rootOf(ctx context.Context, h *Host, run string) (string, error) {
 	return cmp.Or(row.Root, run), nil
 }
 
-// toDrive is the run that is driven where this one is to go on. What a resume changes is said of
-// the root, whose mode and limits hold for all.
+// toDrive is the run that is driven where this one is to go on.
 func toDrive(ctx context.Context, h *Host, run string, t drive.Changes) (string, error) {
-	root, err := rootOf(ctx, h, run)
-	if err != nil || root == run {
-		return root, err
+	root, err := mayChange(ctx, h, run, t)
+	if err == nil && root != run {
+		h.Note(run, "run %s carries out a task of run %s, which goes on with it", run, root)
 	}
-	if t != (drive.Changes{}) {
+	return root, err
+}
+
+// mayChange is the root of a run that is resumed. What a resume changes is said of the root, whose
+// mode and limits hold for all.
+func mayChange(ctx context.Context, h *Host, run string, t drive.Changes) (string, error) {
+	root, err := rootOf(ctx, h, run)
+	if err == nil && root != run && t != (drive.Changes{}) {
 		return "", &drive.RefusedChangeError{Run: run, Why: fmt.Sprintf("it carries out a task of run %s; what is changed is changed there: agent resume %s", root, root)}
 	}
-	h.Note(run, "run %s carries out a task of run %s, which goes on with it", run, root)
-	return root, nil
+	return root, err
 }
 
 // DryRun makes the plan of a resume and changes nothing.

@@ -40,13 +40,16 @@ func (h *Host) afterReboot(ctx context.Context, run string) error {
 }
 
 // Takeover asks the holder of a run to let go, ends it after a while if it does not, and waits for
-// the lock.
-func (h *Host) Takeover(ctx context.Context, run string, patience time.Duration) error {
-	run, err := rootOf(ctx, h, run)
+// the lock. The holder is left alone where the run could not be resumed as is asked for.
+func (h *Host) Takeover(ctx context.Context, run string, t drive.Changes, patience time.Duration) error {
+	root, err := mayChange(ctx, h, run, t)
+	if err == nil {
+		err = h.MayChange(ctx, root, t)
+	}
 	if err != nil {
 		return err
 	}
-	return h.Locks().Takeover(ctx, run, patience, func(warning bool, text string) {
+	return h.Locks().Takeover(ctx, root, patience, func(warning bool, text string) {
 		if warning {
 			h.Warn(run, "%s", text)
 		} else {

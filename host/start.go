@@ -35,6 +35,9 @@ type StartRequest struct {
 	Digest string          // SHA-256 of that file, hex
 	Task   string          // what the flow is to be carried out for
 
+	From   *journal.Position  // where the conversation goes on; nil: behind the newest run of the thread
+	Rewind *journal.RewindRun // of a run that takes back what others did
+
 	StartKey    string           // a request that comes again with it is the same run; "" for none
 	StartDigest string           // Asked.Digest of the request
 	Shown       func(drive.Plan) // gets what is replayed where the run of the key is carried on; nil for nobody
@@ -98,10 +101,10 @@ func (h *Host) newRun(ctx context.Context, req StartRequest, env drive.Env) (n d
 	if a, ok := n.Model.(model.Authored); ok {
 		n.Created.Authored = a.Authored()
 	}
-	if err := drive.TakeThreadResolutions(ctx, &h.Process, n.Created.Thread, n.Created.Run); err != nil {
+	if err := drive.TakeThreadResolutions(ctx, &h.Process, n.Created); err != nil {
 		return n, err
 	}
-	if n.Unknown, err = h.Store.Doubts(ctx, n.Created.Thread, n.Created.Run); err != nil {
+	if n.Unknown, err = h.Doubts(ctx, n.Created); err != nil {
 		return n, err
 	}
 	n.Edited, err = h.edited(ctx, n.Model, n.Created)
@@ -118,14 +121,17 @@ func (h *Host) created(
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
 		StartKey: req.StartKey, StartDigest: req.StartDigest, Digest: req.Digest,
-		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task},
+		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task}, Branch: journal.Branch{From: req.From, Rewind: req.Rewind},
 	}
 	if c.Source != "" && c.Digest == "" {
 		c.Digest = drive.Digest([]byte(req.Prompt))
 	}
 	if c.Thread == "" {
 		c.Thread = drive.NewID("t")
-		return c, "", nil, nil
+		if c.From != nil {
+			earlier, err = h.Conversation(ctx, *c.From)
+		}
+		return c, "", earlier, err
 	}
 	rows, err := h.Store.ThreadRuns(ctx, c.Thread)
 	if err != nil {

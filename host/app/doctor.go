@@ -190,6 +190,9 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 	} else {
 		f.OK(areaDatabase, "%s is whole: format %d, SQLite %s", r.Path, r.Format, r.SQLite)
 	}
+	if r.Kept.Unlisted != "" {
+		f.Bad(areaDatabase, remedySave, "%s: the kept contents cannot be listed: %s", r.Path, r.Kept.Unlisted)
+	}
 	for _, p := range r.Kept.Problems[:min(20, len(r.Kept.Problems))] {
 		f.Bad(areaDatabase, "restore a backup; while there is no copy, an artifact that is lost is made anew by its phase", "%s: %s", r.Path, p)
 	}

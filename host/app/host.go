@@ -1,24 +1,27 @@
 package app
 
 import (
+	"agent/host/commits"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/user"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"agent/db"
 	"agent/host"
 	"agent/host/child"
+	"agent/host/config"
 	"agent/host/flow"
+	"agent/host/records"
 	"agent/host/stream"
+	"agent/host/workspace"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
 	"agent/tools"
 	"agent/tools/builtin"
+	"agent/tools/gitrepo/gitconfig"
 	"agent/tools/process"
 )
 
@@ -54,6 +57,8 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Env.Model = a.newModel
+	keeper := &workspace.Keeper{Process: &h.Process, Limit: keptLimit(a), Homes: []string{a.Env("HOME")}, Ignores: ignores(a)}
+	h.Files = &commits.Watcher{Files: keeper, Process: &h.Process}
 	h.Flows = (&flow.Engine{Carrier: carrier, Denied: []string{home}}).Open
 	return h, nil
 }
@@ -61,14 +66,34 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 // builtIn makes the tools that every run has. Commands get what they may see of the environment;
 // delegate is one of the process, which knows what it drives.
 func builtIn(a *App, h *host.Host, exe string, environ, vars []string, delegate tools.Tool) (*tools.Registry, error) {
+	program, err := os.Executable()
+	if err != nil {
+		program = "" // git runs nothing of ours then
+	}
 	list, err := builtin.Tools(builtin.Options{
-		State: h.Home, Calls: h.CallsDir(), Exe: exe, Environ: environ, Vars: vars, Outputs: outputs{h.Store},
-		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, h.Home),
+		State: h.Home, Calls: h.CallsDir(), Exe: exe, Program: program, Environ: environ, Vars: vars, Outputs: records.Outputs{Store: h.Store},
+		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, h.Home), Ignores: ignores(a),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return tools.LazyRegistry(append(list, delegate))
+}
+
+// ignores finds the file of what the person ignores in every repository.
+func ignores(a *App) func() string {
+	return func() string { return gitconfig.Ignores(a.Env("HOME")) }
+}
+
+// keptLimit is how many bytes of contents are kept.
+func keptLimit(a *App) func() int64 {
+	return func() int64 {
+		conf, err := a.Settings("")
+		if err != nil || conf.Keep == 0 {
+			return config.KeepContents // what is wrong with the file is reported where a run begins
+		}
+		return conf.Keep
+	}
 }
 
 // Binary is what this process starts itself again by. Where the kernel has it that is no name: a
@@ -90,31 +115,4 @@ func who() string {
 		return "somebody" // the name is for people only
 	}
 	return u.Username
-}
-
-// Records are journals as they are shown.
-type Records struct{ *db.Store }
-
-// Before is the number of the last fact before a turn.
-func (r Records) Before(ctx context.Context, run string, turn int) (int64, error) {
-	rows, err := r.Checkpoints(ctx, run)
-	before := int64(0)
-	for _, row := range rows {
-		if row.Turn < turn {
-			before = row.Seq
-		}
-	}
-	return before, err
-}
-
-// outputs lets read_output read what the store keeps.
-type outputs struct{ *db.Store }
-
-// Output is the whole output of a call by the call's id, or what was piped into a run by the run's
-// id.
-func (o outputs) Output(ctx context.Context, _, callID string) (io.ReaderAt, int64, error) {
-	if strings.HasPrefix(callID, "r-") {
-		return o.Store.TrueInput(ctx, callID)
-	}
-	return o.Store.TrueOutput(ctx, callID)
 }

@@ -9,6 +9,7 @@ import (
 	"agent/db"
 	"agent/db/family"
 	"agent/host"
+	"agent/host/undo"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -27,7 +28,7 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 			return nil, 0, err
 		}
 	}
-	sizes, err := family.Sizes(ctx, s.Store, rows)
+	grown, err := s.families(ctx, rows)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -35,7 +36,7 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 	later := map[string]bool{} // threads of which a newer run was listed
 	for _, row := range rows {
 		v := view.NewRun(row, fault.Now())
-		v.NumChildren, v.NumEnded = sizes[row.ID].Children, sizes[row.ID].Ended
+		grown(&v)
 		if m, ok := marks[row.ID]; ok {
 			v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
 		}
@@ -47,7 +48,32 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 		later[v.Thread] = true
 		out = append(out, v)
 	}
-	return out, left, nil
+	return out, left, undo.Mark(ctx, &s.Process, rows, out)
+}
+
+// families looks for the runs that others have made. What it gives completes one of them with their
+// number, and a root with what nobody has decided below it.
+func (s *Folder) families(ctx context.Context, rows []RunRow) (complete func(*view.Run), err error) {
+	sizes, err := family.Sizes(ctx, s.Store, rows)
+	if err != nil {
+		return nil, err
+	}
+	roots := map[string]RunRow{}
+	for _, row := range rows {
+		if sizes[row.ID].Children > 0 && row.Root == "" {
+			roots[row.ID] = row
+		}
+	}
+	undecided, err := family.UndecidedBelow(ctx, s.Store, roots)
+	if err != nil {
+		return nil, err
+	}
+	return func(v *view.Run) {
+		v.NumChildren, v.NumEnded = sizes[v.ID].Children, sizes[v.ID].Ended
+		if calls := undecided[v.ID]; len(calls) > 0 {
+			v.UnknownBelow = s.Undecided(ctx, calls)
+		}
+	}, nil
 }
 
 // unmarked adds the runs that lost their owner to a list in which they belong.
@@ -92,16 +118,20 @@ func (s *Folder) Now(ctx context.Context, run string) (view.Run, error) {
 	if err != nil {
 		return view.Run{}, err
 	}
-	return now(ctx, s, row)
+	v, err := now(ctx, s, row)
+	if err == nil {
+		err = undo.MarkOne(ctx, &s.Process, &v)
+	}
+	return v, err
 }
 
 func now(ctx context.Context, s *Folder, row RunRow) (view.Run, error) {
 	v := view.NewRun(row, fault.Now())
-	size, err := family.Sizes(ctx, s.Store, []RunRow{row})
+	grown, err := s.families(ctx, []RunRow{row})
 	if err != nil {
 		return v, err
 	}
-	v.NumChildren, v.NumEnded = size[row.ID].Children, size[row.ID].Ended
+	grown(&v)
 	if !s.CanWrite() { // the state folder cannot be written: a lost owner is seen, and not marked
 		marks, err := s.Reconcile(ctx, false)
 		if err != nil {
@@ -180,7 +210,7 @@ func (s *Folder) Page(ctx context.Context, f Filter) (list []view.Run, next int6
 			return nil, 0, err
 		}
 	}
-	return list, next, nil
+	return list, next, undo.Mark(ctx, &s.Process, rows, list)
 }
 
 // Undecided completes rows of undecided calls with what their arguments say. A list must stand
@@ -241,7 +271,7 @@ func (s *Folder) PendingIn(ctx context.Context, all bool) ([]PendingRow, error) 
 func Request(ctx context.Context, s *Folder, row PendingRow) (view.Request, error) {
 	v := view.NewRequest(row, fault.Now())
 	run, err := s.Store.Run(ctx, row.Run)
-	v.Role, v.Root = run.Role, run.Root
+	v.Role, v.Root, v.Task = run.Role, run.Root, run.Prompt
 	return v, err
 }
 

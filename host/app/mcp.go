@@ -16,8 +16,10 @@ import (
 	"agent/host"
 	"agent/host/child"
 	"agent/host/config"
+	"agent/host/model/rewind"
 	"agent/host/model/runbook"
 	"agent/host/stream"
+	"agent/host/undo"
 	"agent/host/view"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -36,15 +38,38 @@ func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, err
 	if err == nil {
 		env.Tools, err = child.Tools(env.Tools, c)
 	}
+	if missing := new(child.MissingToolError); errors.As(err, &missing) {
+		missing.Why = notThere(missing, env.Notes, c.Folder)
+	}
 	if err != nil {
 		env.Release()
 	}
 	return env, err
 }
 
+// notThere says why a tool of a server is not there, by what was noted of servers, and what a
+// person can do about it.
+func notThere(e *child.MissingToolError, notes []string, folder string) error {
+	server, ok := strings.CutPrefix(e.Tool, mcp.Prefix)
+	server, _, _ = strings.Cut(server, "__")
+	if !ok {
+		return e.Why
+	}
+	why := "no MCP server has it"
+	for _, n := range notes {
+		if strings.HasPrefix(n, "MCP server "+server+" ") {
+			why = n
+		}
+	}
+	return fmt.Errorf("there is no tool %q: %s; correct mcp.json, and see what there is with: agent tools --dir %s", e.Tool, why, view.ShellWord(folder))
+}
+
 // allTools is the environment of a run with the tools of its process and of its servers.
 func (s *Folder) allTools(ctx context.Context, c journal.RunCreated) (host.Env, error) {
 	env, environ, err := withVariables(ctx, s, c)
+	if c.Model == rewind.Name && err == nil {
+		return undo.Env(&s.Process, env, c.Folder)
+	}
 	if err != nil || c.Model == runbook.Name || c.Flow != nil {
 		return env, err
 	}

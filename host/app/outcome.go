@@ -6,6 +6,7 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/undo"
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -15,7 +16,7 @@ import (
 // Outcome completes an outcome with what only the record knows.
 func (s *Folder) Outcome(o host.Outcome, code int) view.Outcome {
 	v := view.NewOutcome(o, code, fault.Now())
-	v.LastWords = s.LastWords(o)
+	v.LastWords, v.Files = s.LastWords(o), s.Files(o)
 	if _, b := s.LastFault(o); b != nil {
 		v.Fault, v.Remedy = b.Fault, b.Remedy
 	}
@@ -26,6 +27,14 @@ func (s *Folder) Outcome(o host.Outcome, code int) view.Outcome {
 	}
 	v.Next = append(v.Next, view.DecideCommands(v.Unknown)...)
 	return v
+}
+
+// Files counts what a run that ended has changed; nil for nothing.
+func (s *Folder) Files(o host.Outcome) *view.FileCounts {
+	if !o.Status.Terminal() || o.Calls+o.Below.Calls == 0 {
+		return nil
+	}
+	return undo.Changed(context.Background(), &s.Process, o.Run)
 }
 
 // Onward is the command that goes on after a run that failed; empty where there is none.
@@ -55,7 +64,7 @@ func (s *Folder) LastWords(out host.Outcome) string {
 			if b, ok := e.Body.(journal.RunFailed); ok {
 				return b.Text
 			}
-			break // a word on a call that came after the end
+			break // a decision on a call that came after the end
 		}
 	}
 	return ""

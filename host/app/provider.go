@@ -16,6 +16,7 @@ import (
 	"agent/host/model/anthropic"
 	"agent/host/model/catalog"
 	"agent/host/model/openai"
+	"agent/host/model/rewind"
 	"agent/host/model/runbook"
 	"agent/host/model/transport"
 	"agent/recovery/journal"
@@ -30,6 +31,9 @@ func (a *App) newModel(created journal.RunCreated, reg *tools.Registry) (model.M
 		m := runbook.New()
 		m.Check = reg.Read // a step whose arguments do not fit is refused before the run is recorded
 		return m, nil
+	}
+	if created.Rewind != nil {
+		return rewind.New(*created.Rewind), nil
 	}
 	if path, ok := strings.CutPrefix(created.Model, catalog.Replay); ok {
 		return a.replayModel(path, created.Setup)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"agent/db"
 	"agent/db/redact"
@@ -17,6 +18,8 @@ import (
 	"agent/host/view"
 	"agent/recovery/journal"
 	"agent/tools"
+	"agent/tools/githook"
+	"agent/tools/gitrepo/hooklines"
 	"agent/tools/mcp"
 	"agent/tools/runner"
 	"agent/tools/sandbox"
@@ -24,7 +27,7 @@ import (
 )
 
 // Tools shows the tools of a run in a folder, or one of them, with the MCP servers, which are
-// started for it; end ends them. Before that decide hears of the servers that the files name.
+// started for it; end ends them. Before that decide is given the servers that the files name.
 func (a *App) Tools(ctx context.Context, folder, only string, decide func(*ServerFiles) error) (v view.Tools, end func(), err error) {
 	end = func() {}
 	home, err := a.Home()
@@ -62,6 +65,12 @@ func (a *App) Tools(ctx context.Context, folder, only string, decide func(*Serve
 // environment names what a command finds in its environment, the mark of its call included.
 func environment() []string {
 	names := append(shell.EnvironmentNames(os.Environ()), runner.MarkName)
+	if exe, err := os.Executable(); err == nil && hooklines.Usable(exe) && githook.Configurable("") {
+		for _, pair := range hooklines.Join(nil, exe) {
+			name, _, _ := strings.Cut(pair, "=")
+			names = append(names, name)
+		}
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -11,7 +11,9 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/config"
+	"agent/host/diff"
 	"agent/host/terminal"
+	"agent/host/view"
 	"agent/recovery/journal"
 )
 
@@ -50,6 +52,7 @@ func (s *session) notices() string {
 // ask puts a question once everything that happened before it is shown. Where a person did not
 // start the run that asks, it is named by what it is there for.
 func (s *session) ask(ctx context.Context, run string, r journal.Request) (json.RawMessage, error) {
+	would, edits := s.would(ctx, run, r)
 	release, err := s.show.Alone(ctx)
 	if err != nil {
 		return nil, err
@@ -65,11 +68,22 @@ func (s *session) ask(ctx context.Context, run string, r journal.Request) (json.
 	if row, err := s.Store.Run(ctx, run); err == nil && row.Role != "" { // without it the question is put all the same
 		who = fmt.Sprintf("%s (%s)", run, row.Role)
 	}
+	if edits {
+		s.show.Would(would)
+	}
 	answer, err := t.Ask(ctx, who, r)
 	if errors.Is(err, terminal.ErrLeftOpen) {
 		err = host.ErrLeftOpen
 	}
 	return answer, err
+}
+
+// would is the diff of what a call that waits for permission would make of a file.
+func (s *session) would(ctx context.Context, run string, r journal.Request) (view.DiffFile, bool) {
+	if r.Kind != journal.RequestPermission || r.Call == nil || s.show.CaughtUp(ctx) != nil {
+		return view.DiffFile{}, false
+	}
+	return diff.NewLive(&s.Process).Asked(run, s.show.Known(run, *r.Call))
 }
 
 // askTrust puts the workspace's file to the person at the terminal.

@@ -34,7 +34,14 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"answer", answerCommand{a}.command, "without an id, and with last: only questions of runs that work in `FOLDER`"},
 		{"pending", pendingCommand{a}.command, "only questions of runs that work in `FOLDER`"},
 		{"cancel", cancelCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"undo", rewindCommand{a}.undo, "with last, and without a run: the newest run that works in `FOLDER`"},
+		{"rewind", rewindCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"diff", diffCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"fork", forkCommand{runCommand{a}}.command, ""},
+		{"log", logCommand{a}.command, "the repository of `FOLDER`"},
+		{"why", logCommand{a}.why, ""},
 		{"checkpoints", checkpointsCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"git", gitCommand{a}.command, ""},
 		{"serve", serveCommand{a}.command, ""},
 		{"web", webCommand{a}.command, ""},
 		{"flow", flowCommand{a}.command, ""},
@@ -64,11 +71,12 @@ func (a *commandLine) commands() []*cli.Command {
 		if made.here != "" {
 			c = a.here(c, made.here)
 		}
-		if !slices.Contains([]string{"flow", "version", "completion", "help"}, made.name) { // which open nothing
+		if !slices.Contains([]string{"flow", "git", "version", "completion", "help"}, made.name) { // which open nothing
 			c.Before = a.catchStops
 		}
 		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file
 		c.OnUsageError = a.wrongUsage      // it is not inherited, and without it the error would come with the whole help
+		c.CommandNotFound = ownHelp        // of --help behind a run or a file, which is no topic of its own
 		c.Action = notEmpty(c.Action)
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }) {
 			c.Action = a.oneObject(c.Action)
@@ -76,6 +84,11 @@ func (a *commandLine) commands() []*cli.Command {
 		list = append(list, c)
 	}
 	return list
+}
+
+// ownHelp shows the help of the command to which --help was added, whatever stands before it.
+func ownHelp(ctx context.Context, c *cli.Command, _ string) {
+	_ = cli.ShowCommandHelp(ctx, c.Root(), c.Name) // it only fails for a name that is no command
 }
 
 func noSuchCommand(c *cli.Command, name string) error {
@@ -179,6 +192,8 @@ func (a helpCommand) command() *cli.Command {
 			}
 			topic := slices.IndexFunc(topics, func(t help.Topic) bool { return t.Name == name })
 			switch sub := c.Root().Command(name); {
+			case name == "flow" && slices.Equal(c.Args().Slice(), []string{"flow", "check"}): // one page for both words
+				return cli.ShowCommandHelp(ctx, c.Root(), name)
 			case c.Args().Len() > 1:
 				return app.Usage(errors.New("name one command or topic: agent help run"))
 			case name == "":

@@ -47,7 +47,7 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 		in = f
 	}
 	job := launch.Job{Args: a.args[1:]}
-	if c.Name == "run" {
+	if c.Name == "run" || c.Name == "fork" {
 		run = host.NewRunID()
 		job.Run = run
 	}

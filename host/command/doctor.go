@@ -21,6 +21,11 @@ configuration, and what the system lets the sandbox enforce. Each finding
 that is wrong names its fix. It changes nothing without --fix, which marks
 runs that lost their owner and removes files that nothing needs any more.
 
+"pins" is about that folder of the state folder. While a run works, what git
+has of its files gets a second name there, so that a command which removes
+the repository can be undone. That goes with the end of the run; it stays
+where nothing else has what the run destroyed: agent help undo.
+
 --secrets looks through every row, every body and every file of the state
 folder for secrets that lie there in the clear: values of this environment,
 values that were ever sealed, and what looks like a secret. It prints where

@@ -19,9 +19,10 @@ import (
 )
 
 const flowHelp = `Checks a flow file before anything is run. It prints which phase comes after
-which and which may be at work side by side; the model, mode, tries and limits
-of each phase; who makes and who uses each file; and every mistake with its
-line and column and how to fix it. It needs no key and writes nothing.
+which and which may be at work side by side; the model, mode, tries and
+limits of each phase; who makes and who uses each file; and every mistake
+with its line and column and how to fix it. It needs no key and writes
+nothing.
 
 How a flow file is written: agent help flows.
 

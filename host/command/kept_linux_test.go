@@ -13,6 +13,7 @@ import (
 // its time, and the folder that its runs worked in. What was recorded then must be read, and
 // carried on with, by every later version. Only a layout that was never released may change: then
 // `scripts/keep-folder NAME` makes the folder anew.
+// EN-13.
 func TestKeptFolders(t *testing.T) {
 	archives, err := filepath.Glob("testdata/kept/*.tar.gz")
 	if err != nil || len(archives) == 0 {

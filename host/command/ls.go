@@ -16,6 +16,9 @@ brings the run forward. Questions are compared with their digests; what else
 stands here comes from the list of runs, which agent doctor compares with the
 record.
 
+Of a rewind the status says what it takes back, such as "undo of r-7k2m", and
+of a run that was taken back, by which one: "taken back by r-9x3f".
+
 A run may have others carry out tasks (delegate). They are not listed, but
 counted: "2 of 3 child runs done". With --children they stand below it.
 

@@ -3,6 +3,7 @@ package command_test
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -32,13 +33,22 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 	serverOf(ts).SetScript(script)
 }
 
+// cmdWaitHeld waits for a request whose answer is held, behind the first N:
+//
+//	waitheld [N]
 func cmdWaitHeld(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: waitheld")
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: waitheld [N]")
+	}
+	skip := 0
+	if len(args) == 1 {
+		n, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		skip = n
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_, err := serverOf(ts).Held(ctx, 0)
+	_, err := serverOf(ts).Held(ctx, skip)
 	ts.Check(err)
 }
 
@@ -58,5 +68,20 @@ func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if len(n) == 3 && es[n[1]-1].Body != es[n[2]-1].Body {
 		ts.Fatalf("the requests differ:\n%s\n%s", es[n[1]-1].Body, es[n[2]-1].Body)
+	}
+}
+
+// cmdHeard counts what a request to the model server says:
+//
+//	heard COUNT REQUEST TEXT
+func cmdHeard(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: heard COUNT REQUEST TEXT")
+	}
+	number, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	body := serverOf(ts).Exchanges()[number-1].Body
+	if n := strings.Count(body, args[2]); strconv.Itoa(n) != args[0] {
+		ts.Fatalf("request %d says %q %d times, want %s:\n%s", number, args[2], n, args[0], body)
 	}
 }

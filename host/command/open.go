@@ -6,6 +6,9 @@ import (
 	"io"
 
 	"agent/host/app"
+	"agent/host/diff"
+	"agent/host/fork"
+	"agent/host/records"
 	"agent/host/terminal"
 	"agent/host/view"
 )
@@ -15,7 +18,8 @@ type session struct {
 	*app.Folder
 	app     *commandLine
 	show    *terminal.Renderer
-	several bool // answers of several runs are printed: each names its run
+	several bool       // answers of several runs are printed: each names its run
+	tree    *fork.View // the worktree that was made for the run
 }
 
 // open opens the state folder, looks for runs that lost their owner, and says so. app.ErrNoState
@@ -39,7 +43,9 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 		a.driver.drives(f)
 		activity = io.Discard // who watches reads the record
 	}
-	s.show = terminal.NewRenderer(a.Printer(activity), s.Hub, app.Records{Store: s.Store})
+	p := a.Printer(activity)
+	p.Diffs = diff.NewLive(&s.Process)
+	s.show = terminal.NewRenderer(p, s.Hub, records.Records{Store: s.Store})
 	a.lines.Drive(f)
 	if err := s.Begin(ctx, how); err != nil {
 		return nil, errors.Join(err, s.close())

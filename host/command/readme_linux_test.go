@@ -311,6 +311,23 @@ func TestReadmeApprove(t *testing.T) {
 	r.follow(all[1])
 }
 
+// What README and the topic show of an undo is what the binary prints, and the work is there again.
+func TestReadmeUndo(t *testing.T) {
+	t.Parallel()
+	for text, part := range map[string]string{"README.md": "Undo", "undo": "Try it"} {
+		r := newReader(t)
+		for _, c := range transcripts(t, text, part) {
+			r.follow(c)
+			if strings.HasPrefix(c.line, "agent rewind") {
+				notes, err := os.ReadFile(filepath.Join(r.dir, "demo", "notes.txt"))
+				if err != nil || string(notes) != "an hour of work\n" {
+					t.Errorf("%s: the file after %s: %q, %v", text, c.line, notes, err)
+				}
+			}
+		}
+	}
+}
+
 // The comparison sees a difference, also behind what is left out.
 func TestReadmeIsCompared(t *testing.T) {
 	r := &reader{home: "/home/x"}

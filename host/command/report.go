@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host"
+	"agent/host/fork"
 	"agent/host/report"
 	"agent/host/view"
 )
@@ -31,7 +32,11 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 		}
 	}
 	if c.Bool("json") {
-		s.app.PrintJSON(s.Folder.Outcome(out, code))
+		if v := s.Folder.Outcome(out, code); s.tree == nil {
+			s.app.PrintJSON(v)
+		} else {
+			s.app.PrintJSON(fork.Outcome{Outcome: v, Worktree: s.tree})
+		}
 	}
 	return errors.Join(withCode(code), s.close())
 }

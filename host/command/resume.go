@@ -106,7 +106,10 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 		return errors.Join(s.dryRun(ctx, run), s.close())
 	}
 	if c.Bool("takeover") {
-		if err := s.Takeover(ctx, run, takeoverPatience); err != nil {
+		if err := s.redoable(ctx, run); err != nil {
+			return errors.Join(err, s.close())
+		}
+		if err := s.Takeover(ctx, run, s.changes, takeoverPatience); err != nil {
 			return errors.Join(err, s.close())
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/flags"
+	hostflow "agent/host/flow"
+	"agent/recovery/flow"
 	"agent/recovery/journal"
 )
 
@@ -67,4 +69,30 @@ func (s *resuming) looser(ctx context.Context, run string) error {
 		return err
 	}
 	return flags.Looser(s.c, run, st.Mode, st.Limits)
+}
+
+// redoable refuses a phase that there is not, or that is never done again, before the owner of the
+// run is asked to let go for its sake.
+func (s *resuming) redoable(ctx context.Context, run string) error {
+	name := s.changes.Redo
+	if name == "" {
+		return nil
+	}
+	c, err := hostflow.Recorded(ctx, s.Store, run)
+	if err != nil {
+		return err
+	}
+	var def *flow.Definition
+	if c != nil {
+		if def, err = flow.Defined(*c); err != nil {
+			return err
+		}
+	}
+	if def == nil {
+		return &host.RefusedChangeError{Run: run, Why: fmt.Sprintf("it is no flow, and has no phase %s to do again", name)}
+	}
+	if err := def.Redoable(name); err != nil {
+		return &host.RefusedChangeError{Run: run, Why: err.Error()}
+	}
+	return nil
 }

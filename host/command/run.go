@@ -181,6 +181,15 @@ func (a *commandLine) folder(dir string) (string, error) {
 	return abs, nil
 }
 
+// path is an absolute path, seen from the current folder.
+func (a *commandLine) path(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name), nil
+	}
+	dir, err := a.currentDir()
+	return filepath.Join(dir, name), err
+}
+
 // lastRun is the newest run of the named thread, or of the newest thread of the folder.
 func (s starting) lastRun(ctx context.Context, thread, folder string) (app.RunRow, error) {
 	if thread == "" {

@@ -89,16 +89,16 @@ func (s starting) continueFlow(ctx context.Context, given flags.Run, req *host.S
 	for _, line := range said {
 		s.app.Say(s.app.Err, "agent: %s", line)
 	}
-	var def flow.Definition
-	if err := json.Unmarshal(c.Flow, &def); err != nil {
-		return false, fmt.Errorf("read the flow of run %s: %v", thread.ID, err)
+	def, err := flow.Defined(*c)
+	if err != nil {
+		return false, err
 	}
 	own := def.Limits
 	own.MaxTurns = 0
 	req.Limits = req.Limits.Tighten(own)
 	req.Flow, req.Task, req.Prompt, req.Source, req.Digest = c.Flow, c.Task, c.Prompt, c.Source, c.Digest
 	req.Model, req.ModelWhy, req.Setup = c.Model, "the thread's", c.Setup
-	return true, hostflow.Free(ctx, s.Store, req.Folder, &def)
+	return true, hostflow.Free(ctx, s.Store, req.Folder, def)
 }
 
 // checkTask compares the task with what the flow wants.

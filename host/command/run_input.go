@@ -30,12 +30,17 @@ func (a runCommand) prompt(ctx context.Context, c *cli.Command) (text, source st
 		text, err = a.readPrompt(ctx, input.OpenFile(source), false)
 		return text, source, err
 	case args.First() == "-":
-		text, err = a.readPrompt(ctx, input.Open(a.In), input.Carries(a.In))
+		text, err = a.stdinPrompt(ctx)
 		return text, "", err
 	case args.First() == "":
 		return "", "", app.Usage(errors.New(`there is no prompt: agent run "prompt", agent run -f FILE, or agent run - to read stdin`))
 	}
 	return args.First(), "", nil
+}
+
+// stdinPrompt reads the prompt from stdin.
+func (a runCommand) stdinPrompt(ctx context.Context) (string, error) {
+	return a.readPrompt(ctx, input.Open(a.In), input.Carries(a.In))
 }
 
 // readPrompt reads a prompt to its end, or to the first signal. What is announced is a pipe that

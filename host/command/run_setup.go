@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -12,6 +13,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/flags"
+	"agent/host/model/rewind"
 	"agent/host/prompt"
 	"agent/host/view"
 	"agent/recovery/journal"
@@ -30,6 +32,11 @@ func (s starting) complete(ctx context.Context, given flags.Run, req *host.Start
 	if err != nil {
 		return err
 	}
+	return s.completeBehind(ctx, given, req, thread)
+}
+
+// completeBehind is complete for a run that goes on behind another; nil for none.
+func (s starting) completeBehind(ctx context.Context, given flags.Run, req *host.StartRequest, thread *app.RunRow) error {
 	conf, err := s.app.Settings(req.Folder)
 	if err != nil {
 		return err
@@ -104,14 +111,40 @@ func (s starting) chooseThread(ctx context.Context, req *host.StartRequest) (*ap
 	}
 	req.Thread = last.Thread
 	if !s.c.IsSet("dir") {
-		if req.Folder, err = s.Store.RestoreText(ctx, last.Folder); err != nil {
+		if err := s.sameFolder(ctx, last, req); err != nil {
 			return nil, err
 		}
-		if info, err := os.Stat(req.Folder); err != nil || !info.IsDir() {
-			return nil, &view.FolderError{Thread: last.Thread, Folder: req.Folder}
+	}
+	if last.Model == rewind.Name { // nobody is asked in it
+		last, err = s.spoken(ctx, last)
+	}
+	return &last, err
+}
+
+// sameFolder has the run work where another one did.
+func (s starting) sameFolder(ctx context.Context, last app.RunRow, req *host.StartRequest) (err error) {
+	if req.Folder, err = s.Store.RestoreText(ctx, last.Folder); err != nil {
+		return err
+	}
+	if info, err := os.Stat(req.Folder); err != nil || !info.IsDir() {
+		return &view.FolderError{Thread: last.Thread, Folder: req.Folder}
+	}
+	return nil
+}
+
+// spoken is the newest run of the thread of a rewind that is none itself: its model and mode are
+// the thread's.
+func (s starting) spoken(ctx context.Context, last app.RunRow) (app.RunRow, error) {
+	rows, err := s.Store.ThreadRuns(ctx, last.Thread)
+	if err != nil {
+		return last, err
+	}
+	for _, row := range slices.Backward(rows) {
+		if row.Model != rewind.Name {
+			return row, nil
 		}
 	}
-	return &last, nil
+	return last, nil
 }
 
 // again looks for the run of the start key, before anything is worked out that may be different by

@@ -131,8 +131,11 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Condition: func(name string) (bool, error) {
-			if name == "root" { // who may read everything
+			switch name {
+			case "root": // who may read everything
 				return os.Geteuid() == 0, nil
+			case "reftable":
+				return hasReftable(), nil
 			}
 			return false, fmt.Errorf("condition %s: there is none of this name", name)
 		},
@@ -140,7 +143,11 @@ func TestScripts(t *testing.T) {
 			if !tried(strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")) {
 				e.T().Skip(allOfThem)
 			}
-			e.Setenv("PATH", binDir+string(os.PathListSeparator)+e.Getenv("PATH"))
+			search := e.Getenv("PATH")
+			if dir := os.Getenv("AGENT_GIT"); dir != "" { // the folder of another git
+				search = dir + string(os.PathListSeparator) + search
+			}
+			e.Setenv("PATH", binDir+string(os.PathListSeparator)+search)
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
@@ -158,10 +165,20 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
-			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "pages": cmdPages,
+			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "asked": cmdAsked, "heard": cmdHeard, "pages": cmdPages,
 			"waitservers": cmdWaitServers, "sql": cmdSQL, "family": cmdFamily, "child": cmdChild, "lines": cmdLines, "cuts": cmdCuts, "cursor": cmdCursor,
 		},
 	})
+}
+
+// hasReftable says whether the git of the scripts can keep refs in tables: since 2.45.
+func hasReftable() bool {
+	text, err := exec.Command(filepath.Join(os.Getenv("AGENT_GIT"), "git"), "--version").Output()
+	var major, minor int
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), "git version %d.%d", &major, &minor)
+	}
+	return err == nil && (major > 2 || major == 2 && minor >= 45)
 }
 
 const patience = 60 * time.Second
@@ -230,6 +247,9 @@ type listed struct {
 		Children []struct {
 			ID string `json:"id"`
 		} `json:"children"`
+		UnknownBelow []struct {
+			ID string `json:"id"`
+		} `json:"unknown_below"`
 	} `json:"runs"`
 }
 
@@ -276,6 +296,9 @@ func cmdIDs(ts *testscript.TestScript, neg bool, args []string) {
 		} `json:"calls"`
 	}
 	ts.Setenv("CALL", "")
+	for _, c := range l.Runs[0].UnknownBelow {
+		ts.Setenv("CALL", c.ID)
+	}
 	if err := agentJSON(ts, &s, "show", l.Runs[0].ID); err != nil {
 		ts.Logf("%v", err)
 	}

@@ -59,6 +59,7 @@ func secretive(env, pat string) modeltest.Script {
 // size, in an error and in a person's answer stands nowhere in the state folder and in no output.
 // Killed in the middle, the model gets the same bytes as before, true values in them.
 // EX-70.
+// EN-58.
 func TestSecretsStandNowhere(t *testing.T) {
 	eachSpeaker(t, func(t *testing.T, p speaker) {
 		env, pat := ofEnvironment, ofPattern()

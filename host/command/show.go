@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
+	"agent/host/commits"
+	"agent/host/diff"
 	"agent/host/flow/standing"
 	"agent/host/lines"
 	"agent/host/terminal"
@@ -22,10 +25,12 @@ its reason, questions and answers. With --follow it continues with what
 happens now, until the run ends, or waits and nobody drives it; Ctrl-C ends
 the watching, never the run. Of a flow it shows where it was interrupted,
 what was found of its files and done about it, and a table: each phase with
-its status, try, run, time and cost, and what it made.
+its status, try, run, time and cost, how many files its runs changed (FILES:
+~ changed, + made, - removed), and what it made.
 
 last is the newest run of all folders, whatever became of it. Given a call
-(c-…), it shows that call and its whole output.
+(c-…), it shows that call and its whole output. Given the id of a commit, or
+HEAD~1, it shows the runs whose work the commit holds: agent log.
 --follow goes alone: with --calls or --json it is refused. For programs it
 prints an event a line, with --output-format stream-json: agent help
 scripting. A run that waits for an answer is then followed on.
@@ -48,7 +53,7 @@ func (a showCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
 		Usage:       "show a run, or watch it",
-		ArgsUsage:   "<run> | last | <call> | <pending-id>",
+		ArgsUsage:   "<run> | last | <call> | <pending-id> | <commit>",
 		Description: showHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Usage: "continue with what happens now"},
@@ -80,6 +85,13 @@ func (a showCommand) run(ctx context.Context, c *cli.Command) error {
 		kinds = []byte("r")
 	}
 	kind, id, err := s.find(ctx, c.Args().First(), kinds...)
+	if name := c.Args().First(); err != nil && a.lines == nil && maybeCommit(name) {
+		is := s.commit(ctx, name)
+		unknown := errors.As(is, new(*commits.RevisionError)) || errors.As(is, new(*commits.NoRepositoryError))
+		if !unknown || strings.HasPrefix(name, "HEAD") { // else the run is what is missed
+			return errors.Join(is, s.close())
+		}
+	}
 	switch {
 	case err != nil:
 	case a.lines != nil:
@@ -173,7 +185,7 @@ func (s showing) family(ctx context.Context, v view.Run, f *standing.Fold) error
 // printer prints everything on stdout.
 func (s showing) printer() *terminal.Printer {
 	t := s.app.Printer(s.app.Out)
-	t.Whole = true
+	t.Whole, t.Diffs = true, diff.NewLive(&s.Process)
 	return t
 }
 
@@ -212,11 +224,11 @@ func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b j
 	if v.Mode != b.Mode {
 		mode = fmt.Sprintf("%s, tightened to %s", b.Mode, v.Mode)
 	}
-	until := "last written " + view.Stamp(v.Updated)
+	until := "written " + view.Stamp(v.Updated)
 	if v.Ended != nil {
 		until = "ended " + view.Stamp(*v.Ended)
 	}
-	so := fmt.Sprintf("%s, %s", view.Count(v.Turns, "turn"), view.Count(v.Calls, "call"))
+	so := v.DidText()
 	if v.NumUnknown > 0 {
 		so += fmt.Sprintf(", %d with an unknown outcome", v.NumUnknown)
 	}
@@ -232,7 +244,9 @@ func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b j
 	t.Pair("model", view.ModelText(b)+view.ProviderText(b.Setup.Provider))
 	s.setup(t, b)
 	t.Pair("mode", mode+", "+view.LimitText(b.Limits))
-	t.Pair("started", fmt.Sprintf("%s by %s with agent %s, %s", view.Stamp(v.Created), view.OrPerson(b.By), b.Version, until))
+	t.Pair("started", fmt.Sprintf("%s by %s with agent %s", view.Stamp(v.Created), view.OrPerson(b.By), b.Version))
+	word, at, _ := strings.Cut(until, " ")
+	t.Pair(word, at)
 	t.Pair("so far", so)
 	if used, ok := s.Used(ctx, b); ok && used.Text() != "" {
 		t.Pair("used", used.Text())

@@ -30,7 +30,7 @@ func TestAttachToAFlow(t *testing.T) {
 	a.exits(0)
 	a.until("completed")
 	screen := a.screen()
-	for _, want := range []string{"(left#1) asks:", "(right#1) asks:", "> left (r-", "✓ left", "✓ right", "shell: echo left >> out"} {
+	for _, want := range []string{"(left#1) asks:", "(right#1) asks:", "> left (r-", "✓ left", "✓ right", "shell: echo left >> out  [a step"} {
 		if strings.Count(screen, want) != 1 {
 			t.Errorf("%q is there %d times:\n%s", want, strings.Count(screen, want), screen)
 		}

@@ -33,13 +33,25 @@ type seat struct {
 // is asked.
 func sit(t *testing.T, w *world, typed string, args ...string) *seat {
 	t.Helper()
+	return sitAt(t, w, nil, typed, args...)
+}
+
+// sitAt is sit at a terminal of that size; nil: it does not say how large it is.
+func sitAt(t *testing.T, w *world, size *unix.Winsize, typed string, args ...string) *seat {
+	t.Helper()
 	master, slave := openPTY(t)
+	if size != nil {
+		if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, size); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := master.WriteString(typed); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command(filepath.Join(binDir, "agent"), args...)
 	c.Dir = w.dir
 	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"), "TERM=xterm", "NO_COLOR=1")
+	c.Env = append(c.Env, w.env...)
 	c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := c.Start(); err != nil {

@@ -108,6 +108,7 @@ func shown(text string) []string {
 // Every command, flag and topic that a text shows is there, so that whoever follows it gets what it
 // says.
 // EX-76.
+// EN-17.
 func TestTextsShowWhatIsThere(t *testing.T) {
 	have := helped(t)
 	all := texts(t)

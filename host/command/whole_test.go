@@ -46,7 +46,7 @@ func racedTalks() []string {
 func quickScripts() []string {
 	return append(racedScripts(),
 		"answer_call", "denied", "detach", "doctor_repair", "failing", "fetch", "kill_again", "looking", "model_compact", "question", "sandbox_hint", "show_story",
-		"stdin", "stream_waits", "twin", "unknown_outcome", "write_inspect")
+		"stdin", "stream_waits", "twin", "undo_destroyed", "unknown_outcome", "write_inspect")
 }
 
 // tried reports whether a run of these tests tries the script.
