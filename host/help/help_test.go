@@ -62,7 +62,7 @@ func TestTopicsFitATerminal(t *testing.T) {
 // A person looks for what they want to do in their own words.
 func TestWordsOfAUser(t *testing.T) {
 	for word, want := range map[string]string{
-		"approve": "permissions", "deny": "permissions", "retry": "recovery", "undo": "recovery", "unknown": "recovery", "crash": "recovery", "hooks": "background",
+		"approve": "permissions", "deny": "permissions", "retry": "recovery", "undo": "undo", "rewind": "undo", "unknown": "recovery", "crash": "recovery", "hooks": "background",
 		"fix": "recovery", "backup": "state", "timeout": "configuration", "proxy": "", "Docker": "",
 	} {
 		found := help.Speaking(topics(t), word, 3)
@@ -86,7 +86,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// The glossary is one place for at most 40 words, in order.
+// The glossary is one place for at most 48 words, in order.
 func TestGlossary(t *testing.T) {
 	text, err := os.ReadFile("glossary.md")
 	if err != nil {
@@ -99,8 +99,8 @@ func TestGlossary(t *testing.T) {
 			words = append(words, word)
 		}
 	}
-	if len(words) < 20 || len(words) > 40 {
-		t.Errorf("%d words, want 20 to 40", len(words))
+	if len(words) < 20 || len(words) > 48 {
+		t.Errorf("%d words, want 20 to 48", len(words))
 	}
 	if !slices.IsSorted(words) {
 		t.Errorf("the words are not in order: %v", words)
