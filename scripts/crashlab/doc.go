@@ -72,6 +72,8 @@
 //	               cancels, and has runs go on; who drives for it is killed too
 //	fault/delegate  runs that delegate tasks, and who answers in them
 //	fault/flows    flows of phases, and what happens to their artifacts in between
+//	fault/rewinds  runs that destroy a person's work, and what takes them back
+//	fault/commits  runs that commit, and who looks for their commits
 //	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states
 //	               that are gone or older
 //	fault/attack   scripts that attack from outside

@@ -6,11 +6,13 @@ import (
 	"agent/scripts/crashlab/fault/attack"
 	"agent/scripts/crashlab/fault/boot"
 	"agent/scripts/crashlab/fault/clock"
+	"agent/scripts/crashlab/fault/commits"
 	"agent/scripts/crashlab/fault/delegate"
 	"agent/scripts/crashlab/fault/disk"
 	"agent/scripts/crashlab/fault/flows"
 	"agent/scripts/crashlab/fault/interfere"
 	"agent/scripts/crashlab/fault/power"
+	"agent/scripts/crashlab/fault/rewinds"
 	"agent/scripts/crashlab/fault/server"
 	"agent/scripts/crashlab/lab"
 )
@@ -34,6 +36,8 @@ func faults() []lab.Fault {
 		server.Fault(),
 		delegate.Fault(),
 		flows.Fault(),
+		rewinds.Fault(),
+		commits.Fault(),
 		interfere.Panic(),
 		interfere.Twin(),
 		interfere.Decision(),

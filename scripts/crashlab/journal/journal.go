@@ -42,7 +42,8 @@ const (
 	PhaseEnded  = 24
 	Rewound     = 27
 	Parked      = 28
-	LastKind    = 28 // of those that are numbered without a gap
+	CommitSeen  = 31
+	LastKind    = 31 // of those that are numbered without a gap
 	Restored    = 32
 )
 

@@ -159,7 +159,7 @@ func (f *Findings) follow(run journal.Run, facts []journal.Fact) *History {
 			f.Add(Broken, "run %s: %v", run.ID, err)
 			continue
 		}
-		if h.ended > 0 && x.Kind != journal.Resolved && x.Kind != 4 {
+		if h.ended > 0 && x.Kind != journal.Resolved && x.Kind != journal.CommitSeen && x.Kind != 4 {
 			f.Add(Broken, "run %s: fact %d of kind %d comes after its end", run.ID, x.Seq, x.Kind)
 		}
 		if h.status(x, b) {

@@ -68,6 +68,25 @@ func (t *Trial) StepHalting(args []string, points []plan.Arm, met *bool, suffer 
 	return t.Step(args)
 }
 
+// StepKilling carries out one command and kills it after a time, if it has not ended by then.
+func (t *Trial) StepKilling(args []string, after time.Duration) (killed bool, err error) {
+	t.Commands++
+	c, err := t.World.Start("", args...)
+	if err != nil {
+		return false, err
+	}
+	blow := time.AfterFunc(after, c.Kill)
+	o, ok, err := t.Attend(c)
+	blow.Stop()
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, fmt.Errorf("%w: agent %s: %w after %s", world.ErrStuck, strings.Join(args, " "), world.ErrLate, world.Limit)
+	}
+	return o.Killed, t.Look()
+}
+
 // WaitEnd waits for the end of a command, and looks at what it leaves.
 func (t *Trial) WaitEnd(c *world.Command) (judge.Output, error) {
 	o, ok := c.Wait()
@@ -122,16 +141,10 @@ func (s *Halted) waitStopped() bool {
 // ReleaseLater lets the runners go on that are stopped after the one that was meant, until the
 // command ends.
 func (s *Halted) ReleaseLater() error {
-	for s.Arm.InRunner() {
-		p, ok := s.World.WaitStopped(s.Command)
-		if !ok {
-			return nil
-		}
-		if err := p.Signal(syscall.SIGCONT); err != nil {
-			return err
-		}
+	if !s.Arm.InRunner() {
+		return nil
 	}
-	return nil
+	return s.World.ReleaseStopped(s.Command)
 }
 
 // Release kills the victim ("host", "runner", "both" or "" for nobody) and lets the others

@@ -42,6 +42,7 @@ type Trial struct {
 	continued    int // times that what failed was continued
 	answered     int
 	RunnerHalted bool // a runner is stopped until the next command has seen it
+	runnersArmed bool // runners of an earlier command may still come to the point at which they are stopped
 	Wary         bool // a person allows only what the witness has not seen
 }
 
@@ -107,10 +108,13 @@ func (t *Trial) run(args []string) error {
 		t.RunnerHalted = false
 		go func() { struck <- blow{false, t.ReleaseRunners(c)} }()
 	case at >= 0 && t.Arms[at].InRunner():
+		t.runnersArmed = true
 		go func() {
 			fell, err := t.killAt(c, t.Arms[at])
 			struck <- blow{fell, err}
 		}()
+	case t.runnersArmed: // of several at once, some come to it only when the host is dead
+		go func() { struck <- blow{false, t.World.ReleaseStopped(c)} }()
 	default:
 		close(struck)
 	}
@@ -207,15 +211,7 @@ func (t *Trial) ReleaseRunners(c *world.Command) error {
 			waits = false
 		}
 	}
-	for {
-		p, ok := t.World.WaitStopped(c)
-		if !ok {
-			return nil
-		}
-		if err := p.Signal(syscall.SIGCONT); err != nil {
-			return err
-		}
-	}
+	return t.World.ReleaseStopped(c)
 }
 
 // Look reads the record and compares it with everything that is known so far.

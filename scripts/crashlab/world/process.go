@@ -95,6 +95,19 @@ func (w *World) WaitStopped(c *Command) (Process, bool) {
 	}
 }
 
+// ReleaseStopped lets each runner go on that is stopped, until the command ends.
+func (w *World) ReleaseStopped(c *Command) error {
+	for {
+		p, ok := w.WaitStopped(c)
+		if !ok {
+			return nil
+		}
+		if err := p.Signal(syscall.SIGCONT); err != nil {
+			return err
+		}
+	}
+}
+
 // WaitRunners waits until no runner of the world is left, or for as long as a command may take.
 func (w *World) WaitRunners() {
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -15,7 +15,7 @@ import (
 	"agent/scripts/crashlab/marks"
 )
 
-// Witness counts effects without a word from the process or its database.
+// Witness counts effects without asking the process or its database.
 type Witness struct {
 	world   int
 	effects string // commands append to it
@@ -35,6 +35,10 @@ func NewWitness(world int, folder string, c *Counter) (*Witness, error) {
 	}
 	return &Witness{world: world, effects: filepath.Join(folder, "effects"), folder: folder, Counter: c, inotify: fd, Moved: map[string]int{}}, nil
 }
+
+// ReadIn has marks count that commands append to a file somewhere else, where no rewind takes them
+// back.
+func (w *Witness) ReadIn(path string) { w.effects = path }
 
 func (w *Witness) Close() error { return unix.Close(w.inotify) }
 

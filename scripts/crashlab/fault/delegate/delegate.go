@@ -164,7 +164,7 @@ func once() (out []script) {
 	return append(out, few()...)
 }
 
-// arms arm a point where a family comes by it.
+// arms arm a point that a family passes.
 func arms(family string, p fault.Point, pass int) []plan.Arm {
 	switch {
 	case p == fault.InRecovery || p == fault.AfterVerdict || p == fault.BeforeMark:

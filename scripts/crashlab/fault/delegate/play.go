@@ -99,24 +99,11 @@ func (x *attempt) step(args []string) error {
 		return x.Step(args)
 	}
 	x.left--
-	x.Commands++
-	c, err := x.World.Start("", args...)
-	if err != nil {
-		return err
-	}
-	blow := time.AfterFunc(time.Duration(30_000+x.rng.IntN(500_000))*time.Microsecond, c.Kill)
-	o, ok, err := x.Attend(c)
-	blow.Stop()
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fmt.Errorf("%w: agent %s: %w after %s", world.ErrStuck, strings.Join(args, " "), world.ErrLate, world.Limit)
-	}
-	if o.Killed {
+	killed, err := x.StepKilling(args, time.Duration(30_000+x.rng.IntN(500_000))*time.Microsecond)
+	if killed {
 		x.kills++
 	}
-	return x.Look()
+	return err
 }
 
 // root is the run at the top; nil before it is on record.

@@ -18,6 +18,7 @@ type family struct {
 	phases []phase
 	times  map[string]int // that an effect happens, where not once, by its letters
 	say    string         // to the first question whether a phase begins; "" for yes
+	again  bool           // the flow fails, and a person has the thread go on with another, and a phase done again
 }
 
 // phase makes one artifact from those of others, which begins with its name and holds theirs: so
@@ -218,7 +219,12 @@ func families() map[string]*family {
 			{name: "review", in: []string{"build"}, command: "if grep -q again made/build; then echo PASS; else echo FAIL; fi > made/review", makes: "PASS\n", keys: "pass = \"PASS\"\non-fail = \"build\"\n"},
 		}},
 		"redo": {times: map[string]int{"two": 2}, say: "once more, please", phases: []phase{
-			{name: "one"}, {name: "two", in: []string{"one"}}, {name: "three", in: []string{"two"}, keys: "ask = \"Go on?\"\n"},
+			{name: "one"}, {name: "two", kind: shells, in: []string{"one"}}, {name: "three", in: []string{"two"}, keys: "ask = \"Go on?\"\n"},
+		}},
+		"again": {again: true, phases: []phase{
+			{name: "one"},
+			{name: "two", in: []string{"one"}, command: "if [ -e made/tried ]; then echo two > made/two; fi; touch made/tried", makes: "two\n"},
+			{name: "three", in: []string{"two"}},
 		}},
 		"models": {phases: []phase{
 			{name: "scout", kind: answers}, {name: "build", kind: writes, in: []string{"scout"}},

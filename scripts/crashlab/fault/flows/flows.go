@@ -154,6 +154,7 @@ func few() []script {
 		host("each", none, at(0, fault.ChildEnded, 4), at(1, fault.AfterCommit, 3)),
 		host("rounds", none, at(0, fault.PhaseRewound, 1), at(1, fault.ChildRecorded, 1)),
 		host("redo", none, at(0, fault.AtQuestion, 1), at(1, fault.PhaseRewound, 1), at(2, fault.ArtifactCopied, 1)),
+		host("again", none, at(1, fault.AtQuestion, 1), at(2, fault.AnswerRecorded, 1), at(3, fault.PhaseStarted, 1)),
 		host("models", none, at(0, fault.ArtifactTemp, 1)),
 		host("models", "missing", at(0, fault.ArtifactLinked, 1), at(1, fault.ArtifactTemp, 1)),
 		host("delegate", none, at(0, fault.ChildRecorded, 3), at(1, fault.ChildEnded, 1)),
@@ -192,10 +193,16 @@ func once() (out []script) {
 	return out
 }
 
-// arms arm a point where a family comes by it.
+// arms arm a point that a family passes.
 func arms(family string, p fault.Point, pass int) []plan.Arm {
 	asks := family == "asks" || family == "redo"
 	switch {
+	case family == "again" && (p == fault.AtQuestion || p == fault.PhaseRewound):
+		return []plan.Arm{at(1, p, 1)}
+	case family == "again" && (p == fault.AnswerRecorded || p == fault.AfterAnswer):
+		return []plan.Arm{at(1+pass, p, 1)}
+	case family == "again" && pass%2 == 0:
+		return []plan.Arm{at(1, p, pass)} // in the flow that goes on
 	case p == fault.InRecovery || p == fault.AfterVerdict || p == fault.BeforeMark || p == fault.ArtifactsLooked:
 		return []plan.Arm{at(0, fault.AfterEffect, 1+pass%2), at(1, p, pass)}
 	case p == fault.AnswerRecorded, asks && p == fault.AfterAnswer:
@@ -221,7 +228,7 @@ func misses(family string, p fault.Point) string {
 		return "the runbook model's answer has no middle"
 	case family != "asks" && p == fault.Parked:
 		return "no phase asks a person"
-	case family != "asks" && family != "redo" && (p == fault.AtQuestion || p == fault.AfterAnswer || p == fault.AnswerRecorded):
+	case family != "asks" && family != "redo" && family != "again" && (p == fault.AtQuestion || p == fault.AfterAnswer || p == fault.AnswerRecorded):
 		return "nobody is asked"
 	case p == fault.PhaseRewound && family != "redo" && family != "rounds":
 		return "no phase is done again"

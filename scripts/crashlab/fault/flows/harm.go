@@ -22,7 +22,7 @@ import (
 
 // harm is what happens to an artifact between two commands, and what a person wants then.
 type harm struct {
-	does string // in a word
+	does string // in short
 	do   func(file string, content []byte) error
 	word string // the answer to what is asked about it
 }
@@ -58,6 +58,8 @@ func harmsOf(family string) []string {
 		return all
 	case "rounds": // whose first phase looks for what the second made
 		return []string{"cut", "empty"}
+	case "again":
+		return []string{"cut", "missing"}
 	case "redo":
 		return []string{"cut", "empty", "missing", "unreadable"}
 	}

@@ -146,33 +146,36 @@ func (x *attempt) step(args []string) error {
 		return x.Step(args)
 	}
 	x.left--
-	x.Commands++
-	c, err := x.World.Start("", args...)
-	if err != nil {
-		return err
-	}
-	blow := time.AfterFunc(time.Duration(30_000+x.rng.IntN(700_000))*time.Microsecond, c.Kill)
-	o, ok, err := x.Attend(c)
-	blow.Stop()
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fmt.Errorf("%w: agent %s: %w after %s", world.ErrStuck, strings.Join(args, " "), world.ErrLate, world.Limit)
-	}
-	if o.Killed {
+	killed, err := x.StepKilling(args, time.Duration(30_000+x.rng.IntN(700_000))*time.Microsecond)
+	if killed {
 		x.kills++
 	}
-	return x.Look()
+	return err
 }
 
-// root is the flow's run; nil before it is on record.
+// roots are the runs of flows, the first begun first.
+func (x *attempt) roots() (all []*judge.History) {
+	for _, h := range x.Histories {
+		if h.Parent == "" {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// root is the run of the newest flow; nil before one is on record.
 func (x *attempt) root() *judge.History {
-	i := slices.IndexFunc(x.Histories, func(h *judge.History) bool { return h.Parent == "" })
-	if i < 0 {
+	all := x.roots()
+	if len(all) == 0 {
 		return nil
 	}
-	return x.Histories[i]
+	return all[len(all)-1]
+}
+
+// goesOn says that the flow has failed as it is to, and that a person has the thread go on.
+func (x *attempt) goesOn() bool {
+	all := x.roots()
+	return families()[x.script.family].again && len(all) == 1 && all[0].Run.Status == "failed" && !x.failedUnknown()
 }
 
 // next is what a person would do now; nil at the end. Some name a run of a phase where they resume,
@@ -194,6 +197,9 @@ func (x *attempt) next() ([]string, error) {
 			return []string{"answer", "--no-resume", q.ID, word}, err
 		}
 		return []string{"answer", q.ID, word}, err
+	}
+	if x.goesOn() {
+		return append(slices.Clone(x.start()[:5]), "-c", "continue"), nil
 	}
 	if ended(root) {
 		return nil, nil

@@ -33,8 +33,10 @@ func TestScriptsCoverThePoints(t *testing.T) {
 		}
 	}
 	for _, p := range fault.All() {
-		if slices.Contains(slices.Concat(fault.Delegating(), fault.Flows(), fault.Phases()), p) {
-			continue // fault/delegate has the stories of the first, TestFlowsKilled of host/command those of flows
+		if slices.Contains(slices.Concat(fault.Delegating(), fault.Flows(), fault.Phases(), fault.Workspaces(), fault.Restoring(), fault.Committing()), p) {
+			// fault/delegate has the stories of the first, TestFlowsKilled of host/command those of
+			// flows, and the tests of tools/scan those of restoring.
+			continue
 		}
 		launches := !slices.Contains(fault.Driving(), p) || p == fault.AnswerRecorded || p == fault.BeforeMark
 		switch {
