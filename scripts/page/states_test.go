@@ -79,6 +79,10 @@ func states(w *world, runs map[string]string) []state {
 		{name: "list", shows: "Choose a run"},
 		{name: "completed", place: runs["published"], shows: "Completed"},
 		{name: "unfolded", place: runs["published"], shows: "Completed", act: unfold},
+		{name: "changes", place: runs["published"], shows: "Completed", act: func(b *tab) {
+			b.click("Changes")
+			b.until(`document.querySelector(".changes-card .diff")`)
+		}},
 		{name: "permission", place: runs["permission"], shows: "May it do this?", act: card},
 		{name: "choice", place: runs["choice"], shows: "Which environment shall I deploy to?", act: card},
 		{name: "text", place: runs["text"], shows: "What shall the release be called?", act: card},
