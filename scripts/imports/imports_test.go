@@ -120,6 +120,7 @@ func TestEveryImportRuleFires(t *testing.T) {
 		{"recovery/fold_test.go", "agent/tools", "recovery decides from its arguments"},
 		{"recovery/fault/fault.go", "agent/recovery", "fault points are a leaf"},
 		{"recovery/fold.go", "github.com/google/go-cmp/cmp", "standard library only"},
+		{"recovery/workspace/relate/relate.go", "github.com/rogpeppe/go-internal/diff", "standard library only"},
 		{"recovery/fold.go", "agent", "imports the main package"},
 		{"queue/queue.go", "fmt", "no rule says what queue may import"},
 		{"queue/deep/queue.go", "fmt", "no rule says what queue/deep may import"},

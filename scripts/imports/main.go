@@ -5,9 +5,9 @@
 // "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets"
 // is the size of functions, files, types and packages and the few forms that are refused. "words"
 // is what comments, messages and Markdown do not say. "proofs" is which test proves what is
-// promised of flows; scripts/proofs.txt is the list. Without an argument the first three run.
-// Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when
-// it could not look.
+// promised of flows and of checkpoints; scripts/proofs.txt is the list. Without an argument the
+// first three run. Every violation is printed as path:line with its reason. It exits 1 on a
+// violation, and 2 when it could not look.
 package main
 
 import (

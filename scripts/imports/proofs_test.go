@@ -21,9 +21,9 @@ func proven(t *testing.T, list string) (found []string) {
 	tree := fstest.MapFS{
 		proofsFile: {Data: []byte(list + "\n" + strings.Join(rest, "\n") + "\n")},
 		"db/a_test.go": {Data: []byte("package db\n\n// " + strings.Join(all, " ") + "\nfunc TestAll(t *testing.T) {}\n\n" +
-			"// What holds: CF-03 to\n// CF-05, and promises 1 to 3, 5\n// and 13 of flows.\nfunc TestA(t *testing.T) {\n\t// CF-07\n}\n\nfunc TestTwice(t *testing.T) {} // CF-08\n")},
+			"// What holds: CF-03 to\n// CF-05, and promises 1 to 3, 5\n// and 13 of flows. W2 to W4 (Cline #5598).\nfunc TestA(t *testing.T) {\n\t// CF-07\n}\n\nfunc TestTwice(t *testing.T) {} // CF-08\n")},
 		"host/b_test.go":          {Data: []byte("package host\n\n// CF-08\nfunc TestTwice(t *testing.T) {}\n")},
-		scriptsDir + "flow_a.txt": {Data: []byte("# Something (CF-09,\n# EX-32).\nexec agent\n-- flow.md --\n# CF-10\n")},
+		scriptsDir + "flow_a.txt": {Data: []byte("# Something (CF-09,\n# EX-32, EN-12).\nexec agent\n-- flow.md --\n# CF-10\n")},
 	}
 	sources, err := load(tree)
 	if err != nil {
@@ -38,6 +38,7 @@ func proven(t *testing.T, list string) (found []string) {
 func TestProofsThatAreThere(t *testing.T) {
 	for _, list := range []string{"", "CF-03 TestA", "CF-04 TestA", "CF-05 db/TestA", "CF-07 TestA # within", "CF-09 flow_a", "000/1=EX-32 flow_a",
 		"000/1=EX-32,CF-03 flow_a TestA", "promise/2 TestA", "promise/5 TestA", "promise/13 TestA", "CF-08 host/TestTwice",
+		"loss/9=Cline#5598 TestA", "W3 TestA", "EN-12 flow_a",
 		"CF-16 # does not apply, for nothing of the kind exists"} {
 		if found := proven(t, list); len(found) > 0 {
 			t.Errorf("%q: %v", list, found)
@@ -53,6 +54,8 @@ func TestProofsThatLack(t *testing.T) {
 		"CF-06 TestA":              "the comments of TestA do not name CF-06",
 		"CF-10 flow_a":             "the comments of flow_a do not name CF-10",
 		"promise/4 TestA":          "the comments of TestA do not name promise/4",
+		"loss/9=Cline#559 TestA":   "the comments of TestA do not name Cline#559",
+		"W1 TestA":                 "the comments of TestA do not name W1",
 		"000/1=EX-3 flow_a":        "the comments of flow_a do not name EX-3",
 		"000/1=EX-32,EX-33 flow_a": "no test here names EX-33",
 		"CF-03 ":                   "CF-03 names no test and no reason",
@@ -68,7 +71,7 @@ func TestProofsThatLack(t *testing.T) {
 func TestProofsAreComplete(t *testing.T) {
 	tree := fstest.MapFS{proofsFile: {Data: []byte("CF-01 # no test of this exists here, on purpose\n")}}
 	found := checkProofs(tree, nil)
-	if len(found) != 84 || found[0].text != "000/1 has no line" {
+	if len(found) != 222 || found[0].text != "000/1 has no line" {
 		t.Errorf("%d findings: %v", len(found), found)
 	}
 	if found := checkProofs(fstest.MapFS{}, nil); len(found) != 1 || !strings.Contains(found[0].text, "read the list") {
