@@ -124,15 +124,7 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 // has no log is not locked.
 func OpenBriefly(dir string) (*Store, error) {
 	s := newStore(Options{ReadOnly: true})
-	f, err := sqlitefile.OpenBriefly(dir, s.format(), s.fileOptions())
-	if err != nil {
-		return nil, err
-	}
-	s.file = f
-	if err := s.openVault(); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return s.unlooked(sqlitefile.OpenBriefly(dir, s.format(), s.fileOptions()))
 }
 
 // OpenDiskFull opens the state folder for reading when its disk is so full that Open fails with
@@ -141,22 +133,18 @@ func OpenBriefly(dir string) (*Store, error) {
 // does not say whether the store is behind its mark.
 func OpenDiskFull(ctx context.Context, dir string) (*Store, error) {
 	s := newStore(Options{ReadOnly: true})
-	f, err := sqlitefile.OpenDiskFull(ctx, dir, s.format(), s.fileOptions())
-	if err != nil {
-		return nil, err
-	}
-	s.file = f
-	if err := s.openVault(); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return s.unlooked(sqlitefile.OpenDiskFull(ctx, dir, s.format(), s.fileOptions()))
 }
 
 // OpenDamaged opens whatever lies in the state folder for reading row by row, without a look at
 // what it is: Open may refuse it.
 func OpenDamaged(dir string) (*Store, error) {
 	s := newStore(Options{ReadOnly: true})
-	f, err := sqlitefile.OpenDamaged(dir, s.format(), s.fileOptions())
+	return s.unlooked(sqlitefile.OpenDamaged(dir, s.format(), s.fileOptions()))
+}
+
+// unlooked takes a file as it is, without a look at its key and its mark.
+func (s *Store) unlooked(f *sqlitefile.File, err error) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}

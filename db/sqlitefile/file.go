@@ -165,15 +165,7 @@ func OpenDamaged(dir string, format Format, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := UseOFDLocks(); err != nil {
-		return nil, err
-	}
-	c, err := sqlite.NewConnector(salvageDSN(f.path, f.walEmpty()))
-	if err != nil {
-		return nil, err
-	}
-	f.readers = sql.OpenDB(c)
-	return f, nil
+	return f.unverified(salvageDSN(f.path, f.walEmpty()))
 }
 
 func openToRead(ctx context.Context, dir string, format Format, o Options, dsn func(*File) string) (*File, error) {
@@ -207,10 +199,15 @@ func OpenBriefly(dir string, format Format, o Options) (*File, error) {
 	if err := f.checkHeader(); err != nil {
 		return nil, err
 	}
+	return f.unverified(readOnlyDSN(f.path, f.walEmpty()))
+}
+
+// unverified connects readers when they are first asked, and does not look at what they open.
+func (f *File) unverified(dsn string) (*File, error) {
 	if err := UseOFDLocks(); err != nil {
 		return nil, err
 	}
-	c, err := sqlite.NewConnector(readOnlyDSN(f.path, f.walEmpty()))
+	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.path, err)
 	}
