@@ -10,7 +10,8 @@
 //	go run ./scripts/bench/workspace -before BINARY  a run of reads, also with an older binary
 //
 // Nothing is asserted. Times are of the processor, since another program on the machine slows the
-// clock's; each is the least of its repetitions, since such a program slows the processor too.
+// clock's; each is the least of its repetitions, since such a program slows the processor too. What
+// several processors do at once is timed by the clock: that is how long somebody waits.
 package main
 
 import (
@@ -23,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -115,6 +117,24 @@ func cpu(n, who int, task func() error) (float64, error) {
 		least = min(least, used(who)-began)
 	}
 	return float64(least) / float64(time.Millisecond), nil
+}
+
+// waited is how long a task takes by the clock, and its time of the processor: each the least of n
+// times.
+func waited(n, who int, task func() error) (clock, processor float64, err error) {
+	clock = math.Inf(1)
+	processor, err = cpu(n, who, func() error {
+		began := time.Now()
+		err := task()
+		clock = min(clock, float64(time.Since(began))/float64(time.Millisecond))
+		return err
+	})
+	return clock, processor, err
+}
+
+// waits prints a figure that was timed by the clock.
+func (b *bench) waits(figure string, clock, processor, limit float64, note string) {
+	b.row(figure, clock, "ms", limit, strings.TrimSpace(fmt.Sprintf("by the clock; %.0f of the processor  %s", processor, note)))
 }
 
 // sh carries out a shell's text in a folder.
