@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"agent/recovery/journal"
@@ -135,7 +136,7 @@ func (f *finding) remember(l scan.Listing, began int64) {
 // leave paths out.
 func (f *finding) scope() scan.Options {
 	return scan.Options{
-		Tracked: &inScope{tracker: f.tracker}, Exclude: []string{f.k.Process.Home}, Ignores: f.ignores,
+		Tracked: &inScope{f.tracker, sync.OnceValue(f.above)}, Exclude: []string{f.k.Process.Home}, Ignores: f.ignores,
 		MaxPaths: maxPaths, MaxFile: maxFile, MaxIgnored: maxIgnored, Judge: f.judge, Stop: f.ctx.Done(),
 	}
 }
@@ -144,7 +145,7 @@ func (f *finding) scope() scan.Options {
 // that were seen and are not in the tree, which knows the others itself.
 type inScope struct {
 	*tracker
-	above map[string]bool // folders above the latter; made when first asked for
+	folders func() map[string]bool // above the latter
 }
 
 // Has says whether a path is one of them.
@@ -153,19 +154,20 @@ func (s *inScope) Has(name string) bool {
 }
 
 // Below says whether one of them lies below a folder.
-func (s *inScope) Below(folder string) bool {
-	if s.above == nil {
-		s.above = map[string]bool{}
-		for name := range s.due {
-			if !s.seen[name].counts() {
-				continue
-			}
-			for name = path.Dir(name); name != "." && !s.above[name]; name = path.Dir(name) {
-				s.above[name] = true
-			}
+func (s *inScope) Below(folder string) bool { return s.folders()[folder] || s.git.index.Below(folder) }
+
+// above are the folders above what was seen and is not in the tree.
+func (t *tracker) above() map[string]bool {
+	all := map[string]bool{}
+	for name := range t.due {
+		if !t.seen[name].counts() {
+			continue
+		}
+		for name = path.Dir(name); name != "." && !all[name]; name = path.Dir(name) {
+			all[name] = true
 		}
 	}
-	return s.above[folder] || s.git.index.Below(folder)
+	return all
 }
 
 // counts says whether what was seen keeps its path in scope.

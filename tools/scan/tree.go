@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"agent/recovery/journal"
@@ -169,7 +170,9 @@ func (t *Tree) List(o Options) (Listing, error) {
 	w.o.MaxFile = cmp.Or(o.MaxFile, MaxFile)
 	w.o.MaxIgnored = cmp.Or(o.MaxIgnored, MaxIgnored)
 	w.watch = t.watch
+	w.count = new(atomic.Int64)
 	w.part = t.hear() && t.top != nil && !o.Judge
+	w.helpers = newHelpers(!w.part)
 	if err := w.run(t); err != nil {
 		t.top = nil
 		return Listing{}, fmt.Errorf("list the files of %s: %w", t.root, err)
@@ -177,6 +180,7 @@ func (t *Tree) List(o Options) (Listing, error) {
 	for _, d := range w.later {
 		d.touch("") // for the next time
 	}
+	slices.SortFunc(w.l.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	if t.watch != nil && (t.watch.failed || len(t.watch.dirs) == 0) {
 		t.Close() // from here on all is looked at each time
 	}

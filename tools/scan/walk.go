@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"agent/recovery/journal"
 	"agent/tools/ignore"
@@ -21,9 +22,8 @@ type walk struct {
 	odd      bool   // it is not as it was what is left out, or nobody hears of
 	later    []*dir // folders in which less may count by now
 	began    int64
-	count    int
-	text     []byte // of the names of one folder
-	buffer   []byte // of the system's
+	count    *atomic.Int64 // of what was looked at, of all that walk together
+	helpers
 }
 
 // spot is an open folder.
@@ -175,12 +175,13 @@ func (w *walk) folder(s spot, d *dir) error {
 	if d.only {
 		w.onlyTracked(d)
 	}
+	var below []subfolder
 	for i := range d.nodes {
 		n := &d.nodes[i]
 		if w.part && !d.heardOf(n, skip, s.rules) {
 			continue
 		}
-		if w.count++; w.count > w.o.MaxPaths {
+		if w.count.Add(1) > int64(w.o.MaxPaths) {
 			return fmt.Errorf("%w: more than %d", ErrTooMany, w.o.MaxPaths)
 		}
 		was := n.oddity()
@@ -197,13 +198,15 @@ func (w *walk) folder(s spot, d *dir) error {
 		case e.Kind != journal.FileFolder:
 			w.file(s, n, e)
 		default:
-			if err := w.enter(s, n, d, skip, e, id); err != nil {
-				return err
-			}
-			gone = gone || n.path == ""
+			below = append(below, subfolder{n, e, id})
+			continue
 		}
 		w.odd = w.odd || n.oddity() != was
 	}
+	if err := w.enterAll(s, d, skip, below); err != nil {
+		return err
+	}
+	gone = gone || slices.ContainsFunc(below, func(b subfolder) bool { return b.node.path == "" })
 	if d.heard = (heard{}); d.only && len(w.l.Changes) > before {
 		w.later = append(w.later, d)
 	}
@@ -269,7 +272,9 @@ func (w *walk) add(n *node, e Entry) {
 }
 
 // enter takes in a folder and what is below it. The path of one that is gone is "" then.
-func (w *walk) enter(s spot, n *node, in *dir, skip int, e Entry, id identity) error {
+func (w *walk) enter(s spot, in *dir, skip int, b subfolder) error {
+	n, e, id, was := b.node, b.Entry, b.id, b.node.oddity()
+	defer func() { w.odd = w.odd || n.oddity() != was }()
 	n.why, n.hides = "", false
 	if slices.ContainsFunc(w.excluded, func(x excluded) bool { return x.is(n.path, id) }) {
 		w.drop(n)
@@ -286,7 +291,7 @@ func (w *walk) enter(s spot, n *node, in *dir, skip int, e Entry, id identity) e
 		}
 	}
 	if w.watch != nil && !w.trusted.keeps(id) {
-		w.watch.failed = true // who knows what is heard of another file system
+		w.watch.fail() // who knows what is heard of another file system
 	}
 	err := errTooDeep
 	if below.depth <= maxDepth {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +20,8 @@ import (
 // that: then a close is heard. Only Options.Judge sees that before.
 type watch struct {
 	fd     int
-	most   int // how many folders may be watched
+	most   int        // how many folders may be watched
+	mu     sync.Mutex // of what follows, while a listing is under way
 	dirs   map[int]*dir
 	failed bool // it hears not all: more folders than may be, or the system refused one
 	buffer []byte
@@ -75,7 +77,12 @@ func (h *watch) close() {
 // listen begins to watch a folder.
 func (w *walk) listen(in folder, d *dir) {
 	h := w.watch
-	if h == nil || h.failed {
+	if h == nil {
+		return
+	}
+	h.mu.Lock() // the watch and its note are one: else another folder of the same number may go in between
+	defer h.mu.Unlock()
+	if h.failed {
 		return
 	}
 	if len(h.dirs) >= h.most || !w.trusted.heard {
@@ -93,10 +100,22 @@ func (w *walk) listen(in folder, d *dir) {
 
 // forget ends the watch of a folder, unless it is another's by now: one that was moved keeps its.
 func (h *watch) forget(d *dir) {
-	if h != nil && d.wd != 0 && h.dirs[d.wd] == d {
+	if h == nil || d.wd == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.dirs[d.wd] == d {
 		delete(h.dirs, d.wd)
 		_, _ = unix.InotifyRmWatch(h.fd, uint32(d.wd)) // the folder may be gone
 	}
+}
+
+// fail says that it hears not all.
+func (h *watch) fail() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failed = true
 }
 
 // hear notes in the tree what happened since the last time, and says whether that is all.

@@ -17,4 +17,6 @@ func (w *walk) listen(folder, *dir) {}
 
 func (h *watch) forget(*dir) {}
 
+func (h *watch) fail() {}
+
 func (t *Tree) hear() bool { return false }
