@@ -417,7 +417,36 @@ func cmdWaitGone(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: waitgone WORD")
 	}
 	pids := processes(ts.Getenv("WORK"), args[0])
-	eventually(ts, "the end of agent "+args[0], func() bool { return !slices.ContainsFunc(pids, living) })
+	eventually(ts, "the end of agent "+args[0], func() bool {
+		return !slices.ContainsFunc(pids, living) && !slices.ContainsFunc(ending(), living)
+	})
+}
+
+// ending lists processes of agent that are about to end: the kernel takes a process's memory, with
+// its command line, before its files, with its locks. Whose they are does not show any more.
+func ending() (pids []int) {
+	for _, pid := range processesNamed("agent") {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && len(b) == 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// processesNamed lists all processes that the kernel calls by a name.
+func processesNamed(name string) (pids []int) {
+	dirs, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		return nil
+	}
+	for _, path := range dirs {
+		b, err := os.ReadFile(path)
+		pid, numErr := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && numErr == nil && strings.TrimSpace(string(b)) == name {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 func cmdWaitStop(ts *testscript.TestScript, neg bool, args []string) {
