@@ -165,7 +165,7 @@ func OpenDamaged(dir string, format Format, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.unverified(salvageDSN(f.path, f.walEmpty()))
+	return unverified(f, salvageDSN(f.path, f.walEmpty()))
 }
 
 func openToRead(ctx context.Context, dir string, format Format, o Options, dsn func(*File) string) (*File, error) {
@@ -199,11 +199,11 @@ func OpenBriefly(dir string, format Format, o Options) (*File, error) {
 	if err := f.checkHeader(); err != nil {
 		return nil, err
 	}
-	return f.unverified(readOnlyDSN(f.path, f.walEmpty()))
+	return unverified(f, readOnlyDSN(f.path, f.walEmpty()))
 }
 
 // unverified connects readers when they are first asked, and does not look at what they open.
-func (f *File) unverified(dsn string) (*File, error) {
+func unverified(f *File, dsn string) (*File, error) {
 	if err := UseOFDLocks(); err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (l Listing) Unseen(path string) bool {
 	}
 }
 
-// Tracked are paths that are in scope whatever else is said of them. It is asked by several at once.
+// Tracked are paths that are in scope whatever else is said of them. Several ask it at once.
 type Tracked interface {
 	Has(path string) bool
 	Below(folder string) bool // whether one of them lies below a folder
