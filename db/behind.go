@@ -14,24 +14,31 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/db/identity"
 	"agent/db/lastlog"
 	marks "agent/db/mark"
 	"agent/db/sqlitefile"
-	"agent/recovery/journal"
 )
 
-// BehindError says that the database is older than the folder around it, or gone from it: an older
-// copy was put in its place, or its write-ahead log was lost. What it says can be read; nothing is
-// driven until a person decides that it counts.
+// BehindError says that what a state folder records may not be all that happened: the database is
+// older than the folder around it, or gone from it, or the folder is a copy of another one. What it
+// says can be read; nothing is driven until a person decides that it counts.
 type BehindError struct {
 	Dir     string
 	What    string // how that was seen
 	Missing bool   // there is no database
+	Copied  bool   // the folder is a copy that nobody has declared to be one
+	Archive bool   // a person decided that it is a copy whose original went on
 }
 
 func (e *BehindError) Error() string {
-	if e.Missing {
+	switch {
+	case e.Missing:
 		return fmt.Sprintf("the database is missing from %s, where runs were recorded: %s", e.Dir, e.What)
+	case e.Copied:
+		return fmt.Sprintf("the state folder %s is a copy, so nothing is driven: %s", e.Dir, e.What)
+	case e.Archive:
+		return fmt.Sprintf("the state folder %s is an archive, so nothing is driven: %s", e.Dir, e.What)
 	}
 	return fmt.Sprintf("the database in %s is older than the folder around it, so nothing is driven: %s", e.Dir, e.What)
 }
@@ -54,11 +61,30 @@ func (s *Store) Behind() *BehindError { return s.behind.Load() }
 // Mark reads the mark of the folder.
 func (s *Store) Mark() (marks.Mark, error) { return marks.Read(marks.Path(s.file.Dir())) }
 
-// compareMark looks for the fact that the folder's mark names. The mark is read first: what is
-// committed meanwhile can only bring the store further.
+// compareMark looks whether the store is the one that it was made as, and for the facts that its
+// marks name. A mark is read first: what is committed meanwhile can only bring the store further.
 func (s *Store) compareMark(ctx context.Context) error {
+	behind, err := s.findBehind(ctx)
+	if err != nil {
+		return fmt.Errorf("compare %s with the mark beside it: %w", s.file.Path(), err)
+	}
+	if behind != nil {
+		behind.Dir = s.file.Dir()
+	}
+	s.behind.Store(behind)
+	return nil
+}
+
+func (s *Store) findBehind(ctx context.Context) (*BehindError, error) {
+	row, err := s.row(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if row.Archive != "" {
+		return &BehindError{What: row.Archive, Archive: true}, nil
+	}
+	what := ""
 	m, err := s.Mark()
-	var what string
 	switch {
 	case errors.Is(err, marks.ErrNone), errors.Is(err, marks.ErrDamaged):
 		what, err = s.withoutMark(ctx)
@@ -66,14 +92,22 @@ func (s *Store) compareMark(ctx context.Context) error {
 		what, err = s.behindMark(ctx, m)
 	}
 	if err != nil {
-		return fmt.Errorf("compare %s with the mark beside it: %w", s.file.Path(), err)
+		return nil, err
 	}
-	if what == "" {
-		s.behind.Store(nil)
-		return nil
+	if what != "" {
+		return &BehindError{What: what}, nil
 	}
-	s.behind.Store(&BehindError{Dir: s.file.Dir(), What: what})
-	return nil
+	now, err := identity.Of(s.file.Path())
+	if err != nil {
+		return nil, err
+	}
+	if what = fileOf(row).Differs(now); what != "" {
+		return &BehindError{What: what, Copied: true}, nil
+	}
+	if what, err = s.behindOuter(ctx, row); err != nil || what == "" {
+		return nil, err
+	}
+	return &BehindError{What: what}, nil
 }
 
 // seeBehind is compareMark for whoever opens the store: one that is too damaged to be compared can
@@ -88,7 +122,7 @@ func (s *Store) seeBehind(ctx context.Context) error {
 
 // behindMark says what the mark names and the database does not have; "" when it has it.
 func (s *Store) behindMark(ctx context.Context, m marks.Mark) (what string, err error) {
-	if m.Store != s.identity {
+	if m.Store != s.marked {
 		return "its mark is that of another store", nil
 	}
 	if m.No == 0 {
@@ -224,27 +258,6 @@ func NoState(dir string) error {
 	return s.missing(f.Path())
 }
 
-// RestoreHere lets the store drive although it was behind its mark: a person decided so. Every run
-// that has not ended gets the fact that says so, and the mark is that of the store from then on,
-// durably. Nobody may drive a run meanwhile; runs are those that were found without an owner under
-// their locks.
-func (s *Store) RestoreHere(ctx context.Context, runs []string, reason, by string) error {
-	if !s.file.Writable() {
-		return fmt.Errorf("restore %s: %w", s.file.Path(), ErrReadOnly)
-	}
-	for _, run := range runs {
-		h, err := s.Head(ctx, run)
-		if err != nil {
-			return err
-		}
-		events := []journal.Event{{Turn: h.Turns, Time: s.now(), Body: journal.RunRestored{Reason: reason, By: by}}}
-		if _, err := s.Append(ctx, h, events, AppendOptions{}); err != nil {
-			return err
-		}
-	}
-	return s.markHere(ctx)
-}
-
 // markHere writes the mark of the newest run, and makes it durable.
 func (s *Store) markHere(ctx context.Context) error {
 	m := marks.Mark{Decided: s.now()}
@@ -261,32 +274,56 @@ func (s *Store) markHere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	row, err := s.row(ctx)
+	if err != nil {
+		return err
+	}
 	return s.file.Between(func(*sqlitefile.Statements) error {
-		m.Store, m.At = s.identity, s.now()
+		m.Store, m.At = s.marked, s.now()
 		if err := s.mark.Decide(m); err != nil {
 			return err
 		}
+		_ = s.outer.Close() // it is that of the store before
+		s.outer = marks.File{Path: s.outerPath(row)}
+		s.leaveOuter(m)
 		s.unmarked = false
 		s.behind.Store(nil)
 		return nil
 	})
 }
 
+// marking is the note of a transaction: its last fact, and whether the mark outside is to have it.
+type marking struct {
+	marks.Mark
+	outside bool
+}
+
 // markOf names the last fact of a job: it is the mark of the store once that is committed.
-func markOf(h Head) *marks.Mark {
-	return &marks.Mark{Run: h.Run, No: h.No, Seq: h.Seq, Digest: hex.EncodeToString(h.Digest)}
+func markOf(h Head, outside bool) *marking {
+	return &marking{marks.Mark{Run: h.Run, No: h.No, Seq: h.Seq, Digest: hex.EncodeToString(h.Digest)}, outside}
 }
 
 // committed writes the mark of a transaction that is durable, whose note is the last fact of it.
 // That it fails costs no fact. A store that is behind keeps the mark that says so.
 func (s *Store) committed(note any) {
-	m, ok := note.(*marks.Mark)
+	m, ok := note.(*marking)
 	if !ok || s.unmarked || s.behind.Load() != nil {
 		return
 	}
-	m.Store, m.At = s.identity, s.now()
-	if err := s.mark.Leave(*m); err != nil {
+	m.Store, m.At = s.marked, s.now()
+	if err := s.mark.Leave(m.Mark); err != nil {
 		s.unmarked = true
 		s.file.Notice("the mark beside %s cannot be written (%v): an older database in its place would not be noticed", s.file.Path(), err)
+	}
+	if m.outside {
+		s.leaveOuter(m.Mark)
+	}
+}
+
+// leaveOuter writes the mark outside of the folder, where there is a place for it. Without one less
+// is noticed, which doctor says.
+func (s *Store) leaveOuter(m marks.Mark) {
+	if s.outer.Path != "" && (os.MkdirAll(s.o.Marks, 0o700) != nil || s.outer.Leave(m) != nil) {
+		s.outer.Path = "" // there is none
 	}
 }

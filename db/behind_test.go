@@ -46,7 +46,6 @@ func TestBehindItsMark(t *testing.T) {
 	if err := os.Rename(old, s.file.Path()); err != nil {
 		t.Fatal(err)
 	}
-
 	s = openStore(t, dir)
 	var behind *BehindError
 	if err := s.MayDrive(ctx); !errors.As(err, &behind) || !strings.Contains(behind.What, "run r-1 had 5 facts") {
@@ -68,7 +67,7 @@ func TestBehindItsMark(t *testing.T) {
 	} else if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := s.RestoreHere(ctx, []string{"r-1"}, "it is behind", "ana"); err != nil {
+	if err := s.RestoreHere(ctx, []string{"r-1"}, journal.RunRestored{Reason: "it is behind", By: "ana"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.MayDrive(ctx); err != nil {
@@ -196,7 +195,7 @@ func TestMissingDatabase(t *testing.T) {
 	if err := s.MayDrive(ctx); err == nil {
 		t.Error("a new database may drive although the mark names a run")
 	}
-	if err := s.RestoreHere(ctx, nil, "it is gone", "ana"); err != nil {
+	if err := s.RestoreHere(ctx, nil, journal.RunRestored{Reason: "it is gone", By: "ana"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.MayDrive(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"agent/db/blob"
 	"agent/db/dbsqlc"
+	"agent/db/identity"
 	"agent/db/keep"
 	marks "agent/db/mark"
 	"agent/db/sqlitefile"
@@ -21,12 +22,12 @@ import (
 var migrations embed.FS
 
 // knownSchema is the number of the last migration; a test compares it with the files.
-const knownSchema = 4
+const knownSchema = 5
 
 // layouts are the layouts of the formats from 1 to knownSchema, each the digest of all migrations
 // up to it. A database whose layout is another one was made by a build that was never released,
 // when a migration had another text.
-func layouts() []int { return []int{0xdd318, 0x255550, 0x9e354, 0x732393} }
+func layouts() []int { return []int{0xdd318, 0x255550, 0x9e354, 0x732393, 0x2a1c52} }
 
 // trialLayouts are those of formats that builds made which were never released, where their numbers
 // are given to other formats now.
@@ -52,8 +53,14 @@ func (s *Store) format() sqlitefile.Format {
 		s.key, err = vault.OpenKey(dir, fresh)
 		return err
 	}
-	f.Fill = func(ctx context.Context, conn *sql.Conn) error {
-		return dbsqlc.New(conn).SetStore(ctx, "s-"+rand.Text(), vault.KeyMAC(s.key))
+	f.Fill = func(ctx context.Context, conn *sql.Conn, file string) error {
+		at, err := identity.Of(file)
+		if err != nil {
+			return err
+		}
+		return dbsqlc.New(conn).SetStore(ctx, dbsqlc.SetStoreParams{
+			ID: newStoreID(), KeyMac: vault.KeyMAC(s.key), Inode: at.Inode, Born: at.Born, Machine: at.Machine,
+		})
 	}
 	f.Check = func(ctx context.Context, f *sqlitefile.File) error {
 		s.file = f
@@ -61,6 +68,9 @@ func (s *Store) format() sqlitefile.Format {
 	}
 	return f
 }
+
+// newStoreID names a store for good: no other one has the name.
+func newStoreID() string { return "s-" + rand.Text() }
 
 // IsOwnName says whether agent makes files of this name in its state folder.
 func IsOwnName(name string) bool { return format().Owns(name) }

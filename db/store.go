@@ -54,6 +54,10 @@ type Options struct {
 	// Store.Know adds others.
 	Known []redact.Known
 
+	// Marks is a folder outside of the state folder. What is left there says how far the store had
+	// come, should an older copy of the whole folder be put in its place; "" for none.
+	Marks string
+
 	// Hit is called before and after a commit; fault.Hit where it is nil. Tests look at commits
 	// with it.
 	Hit func(fault.Point)
@@ -72,8 +76,9 @@ type Store struct {
 	threadKeys sync.Map // []byte by thread: worked out from key
 
 	mark     marks.File                  // only the writer uses it
+	outer    marks.File                  // likewise: the one outside of the folder
 	unmarked bool                        // the mark could not be written, which was reported
-	identity string                      // what the mark calls the store
+	marked   string                      // what the mark calls the store
 	behind   atomic.Pointer[BehindError] // why nothing may be driven
 }
 
@@ -184,13 +189,16 @@ func (s *Store) opened(ctx context.Context, dir string, open opener) (*Store, er
 	if err != nil {
 		return nil, err
 	}
-	s.file, s.mark.Dir = f, f.Dir()
+	s.file, s.mark.Path = f, marks.Path(f.Dir())
 	err = s.openVault()
 	if err == nil && f.Writable() {
 		err = sqlitefile.OwnerOnly(filepath.Join(f.Dir(), vault.KeyName))
 	}
 	if err == nil {
 		err = s.seeBehind(ctx)
+	}
+	if err == nil && f.Writable() && s.Behind() == nil {
+		err = s.noteFile(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -206,7 +214,7 @@ func (s *core) Vault() *vault.Vault { return s.vault }
 
 // Close waits for what was handed to the writer, brings the write-ahead log into the database and
 // lets go of the files.
-func (s *Store) Close() error { return errors.Join(s.file.Close(), s.mark.Close()) }
+func (s *Store) Close() error { return errors.Join(s.file.Close(), s.mark.Close(), s.outer.Close()) }
 
 // Notices lists, in order, what a person should know about the state folder. Each is a sentence
 // without its full stop.
@@ -274,7 +282,7 @@ func (s *Store) checkKey(ctx context.Context) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			return s.corrupt("", 0, "it does not say which key belongs to it", nil)
 		}
-		s.identity = hex.EncodeToString(store.KeyMac[:min(len(store.KeyMac), 8)])
+		s.marked = hex.EncodeToString(store.KeyMac[:min(len(store.KeyMac), 8)])
 		if err != nil || key == nil {
 			return err
 		}

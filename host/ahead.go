@@ -93,7 +93,14 @@ func (h *Host) recorded(ctx context.Context, run string, p journal.Place) (int, 
 // RestoreHere records a person's decision that the database counts although it is behind what the
 // folder knows. The runs that have not ended are returned: each is interrupted, and nothing that
 // acts starts in it without a yes. A run that a process drives refuses it.
-func (h *Host) RestoreHere(ctx context.Context, reason string) ([]string, error) {
+func (h *Host) RestoreHere(ctx context.Context, fact journal.RunRestored) ([]string, error) {
+	fact.By = h.Who
+	runs, err := h.withoutOwner(ctx, func(runs []string) error { return h.Store.RestoreHere(ctx, runs, fact) })
+	return runs, err
+}
+
+// withoutOwner does something while nobody drives a run that has not ended, and names these.
+func (h *Host) withoutOwner(ctx context.Context, do func(runs []string) error) ([]string, error) {
 	rows, err := h.Store.Runs(ctx, db.Filter{All: true, Children: true})
 	if err != nil {
 		return nil, err
@@ -110,5 +117,12 @@ func (h *Host) RestoreHere(ctx context.Context, reason string) ([]string, error)
 		defer func() { _ = lock.Close() }() // dropping a lock cannot be undone or repeated
 		runs = append(runs, r.ID)
 	}
-	return runs, h.Store.RestoreHere(ctx, runs, reason, h.Who)
+	return runs, do(runs)
+}
+
+// Archive records a person's decision that the store is a copy whose original went on: its runs are
+// read, and never driven. A run that a process drives refuses it.
+func (h *Host) Archive(ctx context.Context, why string) error {
+	_, err := h.withoutOwner(ctx, func([]string) error { return h.Store.Archive(ctx, why) })
+	return err
 }

@@ -22,6 +22,7 @@ type Call struct {
 	Approved  string          // what the yes that was given is bound to
 	Denied    string          // why the call must not run: a person's no, an unanswered question
 	Twin      journal.Word    // the answer to the twin guard
+	Copy      journal.Word    // the answer to the question of a copy: happened, or nothing else than a yes or a no
 	Reply     *string         // the answer to the call's own question
 	Result    *journal.Result
 	Resolved  journal.Word // a person's decision on an unknown outcome
@@ -33,6 +34,8 @@ type Call struct {
 	again  int64            // epoch whose owner meant to run it once more although it may have happened; 0 when there is none
 	twin   *journal.Unknown // the call that the answer to the twin guard is about
 	twinBy string           // who gave that answer
+	copied bool             // the present attempt was started before the run was restored
+	copyBy string           // who answered the question of a copy
 	disk   *journal.Disk    // at the claim under which the present attempt was started
 	boot   string           // likewise
 }
@@ -113,7 +116,7 @@ func (s *State) started(e journal.Event, b journal.CallStarted) error {
 		return fmt.Errorf("call %s: %w", c.Place, err)
 	}
 	c.Phase, c.Attempt, c.StartedAt, c.Before, c.Child = journal.PhaseStarted, b.Attempt, e.Time, b.Before, b.Child
-	c.Epoch, c.Judged, c.again = s.Epoch, "", 0
+	c.Epoch, c.Judged, c.again, c.copied = s.Epoch, "", 0, false
 	c.disk, c.boot = s.disk, s.boot
 	return nil
 }

@@ -34,6 +34,7 @@ type watched struct {
 	ok        bool
 	verdict   journal.Verdict // since the last start
 	yes       bool            // to the permission, or to run it once more
+	refused   bool            // a person said that it happened after a copy was made, or to leave it
 	runAnyway bool            // a person saw the twin and said to run
 }
 
@@ -53,7 +54,7 @@ func (k *checker) see(e journal.Event) string {
 	}
 	switch b := e.Body.(type) {
 	case journal.RunCreated:
-		k.mode, k.authored = b.Mode, b.Authored
+		k.mode, k.authored, k.restored = b.Mode, b.Authored, b.Guarded
 	case journal.RunClaimed:
 		if b.Mode != "" {
 			k.mode = b.Mode
@@ -65,7 +66,11 @@ func (k *checker) see(e journal.Event) string {
 			}
 		}
 	case journal.RunRestored:
-		k.restored, k.old = true, k.request != nil
+		if k.restored = !b.Nothing; b.Nothing {
+			k.old = false
+			break
+		}
+		k.old = k.request != nil
 		for _, c := range k.calls {
 			c.yes = false
 		}
@@ -199,6 +204,8 @@ func (k *checker) starts(c *watched, b journal.CallStarted) string {
 		return fmt.Sprintf("call %s starts while a question is open", at)
 	case c.settled:
 		return fmt.Sprintf("call %s starts after its result", at)
+	case c.refused:
+		return fmt.Sprintf("call %s starts although it may have happened after the copy was made", at)
 	case c.Invalid != "" || c.Question != nil || c.Decision == journal.DecisionDeny:
 		return fmt.Sprintf("call %s must not run and starts", at)
 	case (c.Decision == journal.DecisionAsk || k.restored && c.Effect != journal.EffectRead) && !c.yes:
@@ -297,6 +304,15 @@ func (k *checker) reply(b journal.RequestAnswered) {
 	switch r.Kind {
 	case journal.RequestPermission:
 		c.yes = text == "true" && !k.old
+	case journal.RequestCopy:
+		switch text {
+		case `"run"`:
+			c.yes = !k.old
+		case `"clear"`:
+			c.yes, k.restored = !k.old, false
+		default:
+			c.refused = true
+		}
 	case journal.RequestTwin:
 		c.runAnyway = text == `"run"`
 		c.yes = c.runAnyway && !k.old

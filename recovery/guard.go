@@ -37,10 +37,15 @@ func (s guard) before(c *Call, alike comparison) Action {
 			return a
 		}
 	}
-	if decision != journal.DecisionAllow && c.Approved == "" {
-		return permission(c, why, s.openDoubts())
+	switch {
+	case c.Copy == journal.WordHappened:
+		return happenedSince(c)
+	case decision == journal.DecisionAllow || c.Approved != "":
+		return nil
+	case s.Restored && c.Effect != journal.EffectRead:
+		return s.copyQuestion(c, why)
 	}
-	return nil
+	return permission(c, why, s.openDoubts())
 }
 
 // decision is what the permission rules said when the call was recorded, or what a mode that was

@@ -104,6 +104,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Created.By != "ada" || s.Open == nil || s.Open.CallID != "c-8aaaaaaa" || s.Open.Tool != "shell" || string(s.Open.Args) != `{"command":"make"}` {
 		t.Errorf("the journal of a run that waits for permission says %+v, started by %q", s.Open, s.Created.By)
 	}
+	s = readGolden(t, "testdata/journal-v1-guarded.jsonl", fields) // asked as older binaries do
+	if !s.Restored || s.Turns[0].Calls[0].Phase != journal.PhaseStarted {
+		t.Errorf("the journal of a run below one that was restored says %t, %+v", s.Restored, s.Turns[0].Calls[0])
+	}
 	s = readGolden(t, "testdata/journal-v1-flow.jsonl", fields)
 	if s.Status != StatusWaiting || s.Open == nil || s.Open.Phase == nil || s.Open.Phase.About != journal.AboutStart {
 		t.Errorf("the journal of a flow says %q, asks %+v", s.Status, s.Open)

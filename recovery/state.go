@@ -25,7 +25,7 @@ type State struct {
 	CheckSeq   int64  // sequence number of that fact
 	Final      string // the last words of a finished run: its answer or its reason
 	Earlier    []journal.Message
-	Restored   bool // its database went back in time: see RunRestored
+	Restored   bool // it may have gone further than its journal says: see RunRestored
 
 	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls
 	// are compared by their fingerprints alone. It decides from its arguments, and is asked only
@@ -101,7 +101,7 @@ func (s *State) Apply(e journal.Event) error {
 func (s *State) apply(e journal.Event) error {
 	switch b := e.Body.(type) {
 	case journal.RunCreated:
-		s.Created, s.Mode, s.Limits, s.runID = b, b.Mode, b.Limits, b.Run
+		s.Created, s.Mode, s.Limits, s.runID, s.Restored = b, b.Mode, b.Limits, b.Run, b.Guarded
 	case journal.RunClaimed:
 		return s.claimed(b)
 	case journal.RunInterrupted:

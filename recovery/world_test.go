@@ -209,7 +209,7 @@ func (m *sim) crash() {
 		m.commit(nil)
 	}
 	if !m.s.Status.Terminal() && m.pick(16, "restored") == 1 { // a database that went back in time, with this run as it is now
-		m.add(journal.RunRestored{Reason: "it is behind its mark", By: "ana"})
+		m.add(journal.RunRestored{Reason: "it is behind its mark", By: "ana", Nothing: m.pick(4, "nothing after") == 1})
 		m.claim()
 		return
 	}
@@ -650,7 +650,7 @@ func (m *sim) say(r *journal.Request) {
 		}
 	}
 	answers := []string{"true", "false"}
-	if r.Kind == journal.RequestTwin {
+	if r.Kind == journal.RequestTwin || r.Kind == journal.RequestCopy {
 		answers = nil
 		for _, c := range r.Choices {
 			answers = append(answers, fmt.Sprintf("%q", c))

@@ -107,6 +107,7 @@ type Parent struct {
 	Limits  journal.Limits // likewise; on tokens and cost, the share that this call may use of what is left
 	Tools   []string       // names of all that it has; nil when the call is looked at by recovery
 	Spent   bool           // nothing of a limit is left, or nobody knows how much
+	Guarded bool           // the run may have gone further than its journal says, and what is below it too
 }
 
 // Delegated is what Prepare makes for a call that a run of its own carries out.

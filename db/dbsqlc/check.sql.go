@@ -43,7 +43,7 @@ func (q *Queries) AllBlobs(ctx context.Context) ([]AllBlobsRow, error) {
 }
 
 const getStore = `-- name: GetStore :one
-SELECT "no", id, incarnation, key_mac FROM store WHERE no = 1
+SELECT "no", id, incarnation, key_mac, inode, born, machine, archive, backed_up FROM store WHERE no = 1
 `
 
 func (q *Queries) GetStore(ctx context.Context) (Store, error) {
@@ -54,15 +54,93 @@ func (q *Queries) GetStore(ctx context.Context) (Store, error) {
 		&i.ID,
 		&i.Incarnation,
 		&i.KeyMac,
+		&i.Inode,
+		&i.Born,
+		&i.Machine,
+		&i.Archive,
+		&i.BackedUp,
 	)
 	return i, err
 }
 
 const setStore = `-- name: SetStore :exec
-INSERT INTO store (no, id, key_mac) VALUES (1, ?1, ?2)
+INSERT INTO store (no, id, key_mac, inode, born, machine) VALUES (1, ?1, ?2, ?3, ?4, ?5)
 `
 
-func (q *Queries) SetStore(ctx context.Context, iD string, keyMac []byte) error {
-	_, err := q.db.ExecContext(ctx, setStore, iD, keyMac)
+type SetStoreParams struct {
+	ID      string
+	KeyMac  []byte
+	Inode   int64
+	Born    int64
+	Machine string
+}
+
+func (q *Queries) SetStore(ctx context.Context, arg SetStoreParams) error {
+	_, err := q.db.ExecContext(ctx, setStore,
+		arg.ID,
+		arg.KeyMac,
+		arg.Inode,
+		arg.Born,
+		arg.Machine,
+	)
+	return err
+}
+
+const setStoreArchive = `-- name: SetStoreArchive :exec
+UPDATE store SET archive = ?1 WHERE no = 1
+`
+
+func (q *Queries) SetStoreArchive(ctx context.Context, archive string) error {
+	_, err := q.db.ExecContext(ctx, setStoreArchive, archive)
+	return err
+}
+
+const setStoreBackedUp = `-- name: SetStoreBackedUp :exec
+UPDATE store SET backed_up = ?1 WHERE no = 1
+`
+
+func (q *Queries) SetStoreBackedUp(ctx context.Context, at int64) error {
+	_, err := q.db.ExecContext(ctx, setStoreBackedUp, at)
+	return err
+}
+
+const setStoreCopy = `-- name: SetStoreCopy :exec
+UPDATE store SET id = ?1, incarnation = incarnation + 1, archive = ?2, inode = ?3, born = ?4, machine = ?5 WHERE no = 1
+`
+
+type SetStoreCopyParams struct {
+	ID      string
+	Archive string
+	Inode   int64
+	Born    int64
+	Machine string
+}
+
+func (q *Queries) SetStoreCopy(ctx context.Context, arg SetStoreCopyParams) error {
+	_, err := q.db.ExecContext(ctx, setStoreCopy,
+		arg.ID,
+		arg.Archive,
+		arg.Inode,
+		arg.Born,
+		arg.Machine,
+	)
+	return err
+}
+
+const setStoreFile = `-- name: SetStoreFile :exec
+UPDATE store SET inode = ?1, born = ?2, machine = ?3 WHERE no = 1
+`
+
+func (q *Queries) SetStoreFile(ctx context.Context, inode int64, born int64, machine string) error {
+	_, err := q.db.ExecContext(ctx, setStoreFile, inode, born, machine)
+	return err
+}
+
+const setStoreKey = `-- name: SetStoreKey :exec
+UPDATE store SET key_mac = ?1 WHERE no = 1
+`
+
+func (q *Queries) SetStoreKey(ctx context.Context, keyMac []byte) error {
+	_, err := q.db.ExecContext(ctx, setStoreKey, keyMac)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 
 const childrenOf = `-- name: ChildrenOf :many
 
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_by_parent WHERE parent_no = ?1 AND parent_no > 0 ORDER BY no
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_by_parent WHERE parent_no = ?1 AND parent_no > 0 ORDER BY no
 `
 
 // Runs below others. Those who look at them know the numbers of the runs above.
@@ -62,6 +62,7 @@ func (q *Queries) ChildrenOf(ctx context.Context, parentNo int64) ([]Run, error)
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -113,7 +114,7 @@ func (q *Queries) CountChildren(ctx context.Context, numbers string) ([]CountChi
 }
 
 const doubtfulRuns = `-- name: DoubtfulRuns :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE (thread = ?1 OR (root_thread = ?1 AND root_thread <> '')) AND id <> ?2 AND unknown > 0 ORDER BY no
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE (thread = ?1 OR (root_thread = ?1 AND root_thread <> '')) AND id <> ?2 AND unknown > 0 ORDER BY no
 `
 
 // Runs of a thread, and below those, that have calls of unknown outcome, without one run.
@@ -164,6 +165,7 @@ func (q *Queries) DoubtfulRuns(ctx context.Context, thread string, exceptRun str
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -207,7 +209,7 @@ func (q *Queries) MovedSince(ctx context.Context, rootNo int64, since int64) (bo
 }
 
 const runsBelow = `-- name: RunsBelow :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_by_root WHERE root_no = ?1 AND root_no > 0 ORDER BY no
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_by_root WHERE root_no = ?1 AND root_no > 0 ORDER BY no
 `
 
 func (q *Queries) RunsBelow(ctx context.Context, rootNo int64) ([]Run, error) {
@@ -257,6 +259,7 @@ func (q *Queries) RunsBelow(ctx context.Context, rootNo int64) ([]Run, error) {
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}

@@ -118,6 +118,7 @@ type Run struct {
 	RootThread  string
 	Role        string
 	Progress    string
+	Name        string
 }
 
 type Store struct {
@@ -125,6 +126,11 @@ type Store struct {
 	ID          string
 	Incarnation int64
 	KeyMac      []byte
+	Inode       int64
+	Born        int64
+	Machine     string
+	Archive     string
+	BackedUp    int64
 }
 
 type Thread struct {

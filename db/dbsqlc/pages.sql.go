@@ -10,7 +10,7 @@ import (
 )
 
 const runsPage = `-- name: RunsPage :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_roots WHERE root_no = 0 AND no < ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_roots WHERE root_no = 0 AND no < ?1
     AND (CAST(?2 AS TEXT) = '' OR status = CAST(?2 AS TEXT))
     AND (CAST(?3 AS TEXT) = '' OR folder = CAST(?3 AS TEXT))
     AND (CAST(?4 AS TEXT) = '' OR instr(lower(words), lower(CAST(?4 AS TEXT))) > 0)
@@ -79,6 +79,7 @@ func (q *Queries) RunsPage(ctx context.Context, arg RunsPageParams) ([]Run, erro
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}

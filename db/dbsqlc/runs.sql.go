@@ -65,7 +65,7 @@ func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, 
 }
 
 const allRuns = `-- name: AllRuns :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs ORDER BY no DESC
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs ORDER BY no DESC
 `
 
 func (q *Queries) AllRuns(ctx context.Context) ([]Run, error) {
@@ -115,6 +115,7 @@ func (q *Queries) AllRuns(ctx context.Context) ([]Run, error) {
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -241,7 +242,7 @@ func (q *Queries) GetHead(ctx context.Context, id string) (GetHeadRow, error) {
 }
 
 const getRun = `-- name: GetRun :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE id = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE id = ?1
 `
 
 func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
@@ -285,12 +286,13 @@ func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
 		&i.RootThread,
 		&i.Role,
 		&i.Progress,
+		&i.Name,
 	)
 	return i, err
 }
 
 const getRunByNo = `-- name: GetRunByNo :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE no = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE no = ?1
 `
 
 func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
@@ -334,6 +336,7 @@ func (q *Queries) GetRunByNo(ctx context.Context, no int64) (Run, error) {
 		&i.RootThread,
 		&i.Role,
 		&i.Progress,
+		&i.Name,
 	)
 	return i, err
 }
@@ -355,7 +358,7 @@ func (q *Queries) GetThread(ctx context.Context, id string) (Thread, error) {
 }
 
 const newestRuns = `-- name: NewestRuns :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_roots WHERE root_no = 0 ORDER BY no DESC LIMIT ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_roots WHERE root_no = 0 ORDER BY no DESC LIMIT ?1
 `
 
 // Roots, as are the lists by status and by folder: children are found from them.
@@ -406,6 +409,7 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -454,7 +458,7 @@ func (q *Queries) NewestThreads(ctx context.Context, maxRows int64) ([]Thread, e
 }
 
 const runByStartKey = `-- name: RunByStartKey :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE start_key = ?1 AND start_key <> ''
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE start_key = ?1 AND start_key <> ''
 `
 
 func (q *Queries) RunByStartKey(ctx context.Context, startKey string) (Run, error) {
@@ -498,6 +502,7 @@ func (q *Queries) RunByStartKey(ctx context.Context, startKey string) (Run, erro
 		&i.RootThread,
 		&i.Role,
 		&i.Progress,
+		&i.Name,
 	)
 	return i, err
 }
@@ -535,7 +540,7 @@ func (q *Queries) RunIDs(ctx context.Context, numbers string) ([]RunIDsRow, erro
 }
 
 const runsBetween = `-- name: RunsBetween :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Run, error) {
@@ -585,6 +590,7 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -600,7 +606,7 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 }
 
 const runsOfFolder = `-- name: RunsOfFolder :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_by_folder WHERE folder = ?1 AND root_no = 0 ORDER BY no DESC LIMIT ?2
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_by_folder WHERE folder = ?1 AND root_no = 0 ORDER BY no DESC LIMIT ?2
 `
 
 func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64) ([]Run, error) {
@@ -650,6 +656,7 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -665,7 +672,7 @@ func (q *Queries) RunsOfFolder(ctx context.Context, folder string, maxRows int64
 }
 
 const runsOfThread = `-- name: RunsOfThread :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE thread = ?1 ORDER BY no
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE thread = ?1 ORDER BY no
 `
 
 func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error) {
@@ -715,6 +722,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -730,7 +738,7 @@ func (q *Queries) RunsOfThread(ctx context.Context, thread string) ([]Run, error
 }
 
 const runsToLookAt = `-- name: RunsToLookAt :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_unfinished
 WHERE ended_at IS NULL AND (status = 'queued' OR status = 'running' OR (status = 'waiting' AND NOT EXISTS (
     SELECT 1 FROM pending_requests p WHERE p.run_no = runs.no AND p.status = 'open')))
 ORDER BY no
@@ -784,6 +792,7 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -799,7 +808,7 @@ func (q *Queries) RunsToLookAt(ctx context.Context) ([]Run, error) {
 }
 
 const runsWithStatus = `-- name: RunsWithStatus :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs INDEXED BY runs_unfinished
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_unfinished
 WHERE status = ?1 AND ended_at IS NULL AND root_no = 0 ORDER BY no DESC LIMIT ?2
 `
 
@@ -850,6 +859,7 @@ func (q *Queries) RunsWithStatus(ctx context.Context, status string, maxRows int
 			&i.RootThread,
 			&i.Role,
 			&i.Progress,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -972,7 +982,7 @@ func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, m
 }
 
 const unfinishedOfThread = `-- name: UnfinishedOfThread :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE thread = ?1 AND ended_at IS NULL LIMIT 1
 `
 
 func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, error) {
@@ -1016,6 +1026,7 @@ func (q *Queries) UnfinishedOfThread(ctx context.Context, thread string) (Run, e
 		&i.RootThread,
 		&i.Role,
 		&i.Progress,
+		&i.Name,
 	)
 	return i, err
 }

@@ -19,9 +19,9 @@ const Folder = "marks"
 // Path is where the mark of the state folder dir lies.
 func Path(dir string) string { return filepath.Join(dir, Folder, "last") }
 
-// File is the mark in a state folder, which the first write opens. One goroutine at a time uses it.
+// File is a mark, which the first write opens. One goroutine at a time uses it.
 type File struct {
-	Dir string // the state folder
+	Path string // in a folder that is made where it is missing
 
 	file    *os.File
 	decided time.Time
@@ -48,20 +48,21 @@ func (f *File) Decide(m Mark) error {
 	if err := f.file.Sync(); err != nil {
 		return fmt.Errorf("make the mark durable: %w", err)
 	}
-	return errors.Join(durable.SyncDir(filepath.Join(f.Dir, Folder)), durable.SyncDir(f.Dir))
+	dir := filepath.Dir(f.Path)
+	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)))
 }
 
 func (f *File) open() error {
 	if f.file != nil {
 		return nil
 	}
-	if err := sqlitefile.MakeDir(filepath.Join(f.Dir, Folder)); err != nil {
+	if err := sqlitefile.MakeDir(filepath.Dir(f.Path)); err != nil {
 		return err
 	}
-	if info, err := os.Lstat(Path(f.Dir)); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", Path(f.Dir)) // opening it could wait for ever
+	if info, err := os.Lstat(f.Path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file", f.Path) // opening it could wait for ever
 	}
-	file, err := os.OpenFile(Path(f.Dir), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(f.Path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func TestMarkThatIsNoFile(t *testing.T) {
 		if m, err := Read(Path(dir)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}
-		f := File{Dir: dir}
+		f := File{Path: Path(dir)}
 		if err := f.Leave(example()); err == nil {
 			t.Errorf("%s: it was written", name)
 		}

@@ -34,8 +34,9 @@ type Format struct {
 	// Prepare reads what belongs to the database and lies beside it, or makes it for a database
 	// that is about to be made.
 	Prepare func(dir string, fresh bool) error
-	// Fill writes the first rows of a new database, in the transaction that makes its tables.
-	Fill func(ctx context.Context, conn *sql.Conn) error
+	// Fill writes the first rows of a new database, in the transaction that makes its tables. file
+	// is the one that gets the database's name.
+	Fill func(ctx context.Context, conn *sql.Conn, file string) error
 	// Check looks at a database that is ours before anything else is read from it.
 	Check func(ctx context.Context, f *File) error
 }

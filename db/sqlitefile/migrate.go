@@ -214,7 +214,7 @@ func (o Format) fill(ctx context.Context, file string) (err error) {
 	if err := Upgrade(ctx, conn, o.Migrations); err != nil {
 		return err
 	}
-	if err := o.Fill(ctx, conn); err != nil {
+	if err := o.Fill(ctx, conn, file); err != nil {
 		return err
 	}
 	for _, text := range []string{"COMMIT", "PRAGMA journal_mode = WAL"} {

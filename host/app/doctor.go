@@ -190,6 +190,13 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 	} else {
 		f.OK(areaDatabase, "%s is whole: format %d, SQLite %s", r.Path, r.Format, r.SQLite)
 	}
+	if incarnation, at, err := s.Store.About(ctx); err == nil { // else it was said
+		made := "it was never backed up: agent backup"
+		if !at.IsZero() {
+			made = "backed up " + view.Ago(s.Host.Now(), at)
+		}
+		f.OK(areaDatabase, "incarnation %d; %s; a whole disk that is rolled back is not noticed", incarnation, made)
+	}
 	if r.Kept.Unlisted != "" {
 		f.Bad(areaDatabase, remedySave, "%s: the kept contents cannot be listed: %s", r.Path, r.Kept.Unlisted)
 	}

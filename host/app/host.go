@@ -40,6 +40,18 @@ func (a *App) Home() (string, error) {
 	return filepath.Join(h, ".local", "state", "agent"), nil
 }
 
+// marksFolder is where marks of state folders lie that no copy of one brings with it:
+// $XDG_CACHE_HOME/agent/marks, else ~/.cache/agent/marks; "" where neither is known.
+func (a *App) marksFolder() string {
+	if x := a.Env("XDG_CACHE_HOME"); filepath.IsAbs(x) {
+		return filepath.Join(x, "agent", "marks")
+	}
+	if h := a.Env("HOME"); filepath.IsAbs(h) {
+		return filepath.Join(h, ".cache", "agent", "marks")
+	}
+	return ""
+}
+
 func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	a.redactsWith(store)
 	exe, err := Binary()
@@ -57,7 +69,7 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Env.Model = a.newModel
-	keeper := &workspace.Keeper{Process: &h.Process, Limit: keptLimit(a), Homes: []string{a.Env("HOME")}, Ignores: ignores(a)}
+	keeper := &workspace.Keeper{Process: &h.Process, Limit: keptLimit(a), Homes: []string{a.Env("HOME")}, Own: []string{a.marksFolder()}, Ignores: ignores(a)}
 	h.Files = &commits.Watcher{Files: keeper, Process: &h.Process}
 	h.Flows = (&flow.Engine{Carrier: carrier, Denied: []string{home}}).Open
 	return h, nil

@@ -48,6 +48,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"models", modelsCommand{a}.command, ""},
 		{"tools", toolsCommand{a}.command, ""},
 		{"doctor", doctorCommand{a}.command, ""},
+		{"backup", backupCommand{a}.command, ""},
 		{"restore", restoreCommand{a}.command, ""},
 		{"version", versionCommand{a}.command, ""},
 		{"completion", completionCommand{a}.command, ""},

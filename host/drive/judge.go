@@ -40,7 +40,7 @@ func callFor(s *recovery.State, c *recovery.Call) tools.Call {
 func parentOf(s *recovery.State, shares int) tools.Parent {
 	left, ok := recovery.Left(s, shares)
 	left.MaxTurns = s.Limits.MaxTurns
-	return tools.Parent{Created: s.Created, Mode: s.Mode, Limits: left, Spent: !ok}
+	return tools.Parent{Created: s.Created, Mode: s.Mode, Limits: left, Spent: !ok, Guarded: s.Restored}
 }
 
 // outcome is what others may see of how far the run came.

@@ -243,6 +243,9 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	if e.Process.State == recovery.ProcessNever && !e.Process.Refused && c.Child == "" {
 		e.Doubt = c.Doubt(j.disk(), j.Self.Boot)
 	}
+	if why := c.Copied(); why != "" {
+		e.Doubt = why
+	}
 	return e
 }
 

@@ -90,7 +90,7 @@ func (rec *recorder) stamped(b journal.Body) journal.Body {
 		if c, err := rec.state.Call(*o.Request.Call); err == nil {
 			o.Request.Binding = rec.bind(c)
 			o.Request.CallID, o.Request.Tool = c.ID, c.Tool
-			if k := o.Request.Kind; k == journal.RequestPermission || k == journal.RequestTwin {
+			if k := o.Request.Kind; k == journal.RequestPermission || k == journal.RequestTwin || k == journal.RequestCopy {
 				o.Request.Args = c.Args
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,6 +119,57 @@ func (t *Prompt) Trust(ctx context.Context, shown, file string) (bool, error) {
 			return false, nil
 		}
 		t.Say("  say yes or no\n")
+	}
+}
+
+// Secret reads a line that is not shown.
+func (t *Prompt) Secret(ctx context.Context, what string) (string, error) {
+	f, ok := t.Console.(*os.File)
+	if !ok {
+		return "", ErrNoTerminal
+	}
+	t.drop()
+	shown, err := tty.HideInput(f)
+	if err != nil {
+		return "", fmt.Errorf("hide what is typed: %w", err)
+	}
+	t.Say("%s: ", what)
+	line, err := t.ReadLine(ctx)
+	shown()
+	t.Say("\n")
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the %s: %w", what, err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+// Choice is one of several answers, with what it leads to.
+type Choice struct{ Word, Hint string }
+
+// Choose asks until one of the words is said. At the end of the input nothing is chosen.
+func (t *Prompt) Choose(ctx context.Context, what string, choices []Choice) (string, error) {
+	t.drop()
+	t.Say("? %s\n", what)
+	var words []string
+	for _, c := range choices {
+		words = append(words, c.Word)
+		t.Say("  %-9s %s\n", c.Word, c.Hint)
+	}
+	for {
+		t.Say("answer (%s): ", strings.Join(words, "/"))
+		line, err := t.ReadLine(ctx)
+		if word := strings.ToLower(strings.TrimSpace(line)); slices.Contains(words, word) {
+			return word, nil
+		}
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			t.Say("\n")
+			return "", ErrLeftOpen
+		case err != nil:
+			return "", fmt.Errorf("read the answer: %v", err)
+		}
 	}
 }
 

@@ -33,3 +33,20 @@ func OnTerminal(f *os.File, do func(fd int)) {
 		_ = c.Control(func(fd uintptr) { do(int(fd)) }) // a closed file: do was not called
 	}
 }
+
+// HideInput has the terminal not show what is typed, until shown is called.
+func HideInput(f *os.File) (shown func(), err error) {
+	OnTerminal(f, func(fd int) {
+		var was *unix.Termios
+		if was, err = unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {
+			return
+		}
+		hidden := *was
+		hidden.Lflag &^= unix.ECHO
+		err = unix.IoctlSetTermios(fd, unix.TCSETS, &hidden)
+		shown = func() {
+			OnTerminal(f, func(fd int) { _ = unix.IoctlSetTermios(fd, unix.TCSETS, was) }) // one that is gone shows nothing
+		}
+	})
+	return shown, err
+}

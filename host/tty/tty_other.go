@@ -2,7 +2,10 @@
 
 package tty
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // InForeground is not looked at here: a process in the background is stopped when it asks, and goes
 // on in the foreground.
@@ -10,3 +13,8 @@ func InForeground(*os.File) bool { return true }
 
 // DiscardInput does nothing here: what was typed before a question is taken as its answer.
 func DiscardInput(*os.File) {}
+
+// HideInput cannot be done here.
+func HideInput(*os.File) (shown func(), err error) {
+	return nil, errors.New("this is not possible on this system")
+}

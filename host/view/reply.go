@@ -105,13 +105,14 @@ func pickYesNo(text string) (json.RawMessage, error) {
 }
 
 // pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that
-// fits no other. To the twin guard yes means run and no means the answer that runs nothing.
+// fits no other. To the twin guard, and about a call of a copy, yes means run and no means the
+// answer that runs nothing.
 func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessage, error) {
 	text := typed
 	if q.Kind == journal.RequestPermission {
 		return pickPermission(q, typed)
 	}
-	if q.Kind == journal.RequestTwin {
+	if q.Kind == journal.RequestTwin || q.Kind == journal.RequestCopy {
 		switch strings.ToLower(text) {
 		case "yes", "y":
 			text = string(journal.WordRun)

@@ -52,8 +52,10 @@ type Restored struct {
 	Version int          `json:"version"`
 	Behind  bool         `json:"behind"` // there was something to decide
 	Reason  string       `json:"reason"`
-	Ahead   []host.Ahead `json:"ahead"`   // what the folder knows and the database does not
-	Runs    []string     `json:"run_ids"` // interrupted by the decision
+	Copied  bool         `json:"copied"`            // the folder is a copy
+	WentOn  string       `json:"went_on,omitempty"` // what was decided: unknown, no or yes
+	Ahead   []host.Ahead `json:"ahead"`             // what the folder knows and the database does not
+	Runs    []string     `json:"run_ids"`           // interrupted by the decision
 }
 
 // Version is what version prints with --json. Fields are only ever added.

@@ -26,6 +26,7 @@ type Keeper struct {
 	Limit   func() int64 // bytes of contents that are kept at most; nil: any number
 	Homes   []string     // folders that are too wide to keep everything of, such as a person's home
 
+	Own     []string      // other folders of this program, which are no part of a workspace
 	Ignores func() string // finds the file of what the person ignores everywhere, as gitconfig.Ignores does; nil: none
 
 	MaxBytes  int64 // bytes that one look keeps; 0 for as many as is usual

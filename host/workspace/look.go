@@ -136,7 +136,7 @@ func (f *finding) remember(l scan.Listing, began int64) {
 // leave paths out.
 func (f *finding) scope() scan.Options {
 	return scan.Options{
-		Tracked: &inScope{f.tracker, sync.OnceValue(f.above)}, Exclude: []string{f.k.Process.Home}, Ignores: f.ignores,
+		Tracked: &inScope{f.tracker, sync.OnceValue(f.above)}, Exclude: append([]string{f.k.Process.Home}, f.k.Own...), Ignores: f.ignores,
 		MaxPaths: maxPaths, MaxFile: maxFile, MaxIgnored: maxIgnored, Judge: f.judge, Stop: f.ctx.Done(),
 	}
 }

@@ -3,11 +3,13 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"agent/db"
 	"agent/db/family"
+	"agent/db/keep"
 	"agent/host/drive/fold"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -24,18 +26,12 @@ func (t *tracker) resume(ctx context.Context) error {
 	t.look, t.open = h.look, h.open
 	since := h.since()
 	if h.base != nil && h.base.Mode == journal.KeepAll {
-		content, err := t.keep.Get(ctx, h.base.Manifest)
-		if err != nil {
-			return fmt.Errorf("read the list of files of an earlier look: %w", err)
-		}
-		if t.seen, t.left, t.at, err = decode(content); err != nil {
+		if t.all, err = t.readManifest(ctx, h.base.Manifest); err != nil {
 			return err
 		}
-		t.all = true
-		for name := range t.seen {
-			t.due[name] = true
+		if t.all {
+			t.reopenGit(h.base, since)
 		}
-		t.reopenGit(h.base, since)
 	}
 	for _, c := range since {
 		for _, one := range c.Changes {
@@ -43,6 +39,27 @@ func (t *tracker) resume(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// readManifest reads what an earlier process had seen. One that cannot be given back, as where the
+// key is another one, keeps nothing from being done: the next look begins anew, and what changed
+// before it is not known.
+func (t *tracker) readManifest(ctx context.Context, name string) (whole bool, err error) {
+	content, err := t.keep.Get(ctx, name)
+	if err == nil {
+		t.seen, t.left, t.at, err = decode(content)
+	} else if !errors.As(err, new(*keep.LostError)) {
+		return false, fmt.Errorf("read the list of files of an earlier look: %w", err)
+	}
+	if err != nil {
+		t.seen = map[string]seen{}
+		t.k.Process.Warn(t.where.root, "what an earlier look saw in %s cannot be read, so it is not known what changed there since, and cannot be undone: %v", t.folder, err)
+		return false, nil
+	}
+	for name := range t.seen {
+		t.due[name] = true
+	}
+	return true, nil
 }
 
 // history is what the journals of a family say of a workspace.

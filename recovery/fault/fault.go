@@ -88,11 +88,17 @@ const (
 	RestoreTemp     Point = "restore.temp_durable"
 	RestoreRenamed  Point = "restore.renamed"
 	CommitsRead     Point = "commit.read"
+	BackupBegun     Point = "backup.begun"
+	BackupCopied    Point = "backup.copied"
+	BackupSealed    Point = "backup.sealed"
+	StoreUnpacked   Point = "restore.unpacked"
+	StoreDecided    Point = "restore.decided"
+	StoreNamed      Point = "restore.named"
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
 func All() []Point {
-	return slices.Concat(Driving(), []Point{DriverSpawned, DriverAccepted, BeforeRecovery}, Flows(), Delegating(), Phases(), Workspaces(), Restoring(), Committing())
+	return slices.Concat(Driving(), []Point{DriverSpawned, DriverAccepted, BeforeRecovery}, Flows(), Delegating(), Phases(), Workspaces(), Restoring(), Committing(), Copying())
 }
 
 // Flows lists the points at which the host of a flow takes artifacts or puts them back.
@@ -112,6 +118,11 @@ func Restoring() []Point { return []Point{RestoreTemp, RestoreRenamed} }
 // Committing lists the points at which git's logs were read for commits, and what they say is not
 // on record.
 func Committing() []Point { return []Point{CommitsRead} }
+
+// Copying lists the points that only the commands pass which make a backup or a state folder of one.
+func Copying() []Point {
+	return []Point{BackupBegun, BackupCopied, BackupSealed, StoreUnpacked, StoreDecided, StoreNamed}
+}
 
 // Delegating lists the points that only a command passes which drives runs below its own.
 func Delegating() []Point { return []Point{ChildRecorded, ChildEnded, Parked} }

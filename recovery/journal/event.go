@@ -76,6 +76,10 @@ type RunCreated struct {
 	StartKey    string `json:"start_key,omitempty"`    // a start that is given the same key is this run
 	StartDigest string `json:"start_digest,omitempty"` // SHA-256 of the request that the key was given with
 
+	// Guarded says that a run below another one begins while that may have gone further than its
+	// journal says: what holds after RunRestored holds in it.
+	Guarded bool `json:"guarded,omitempty"`
+
 	Branch
 
 	Family
@@ -142,12 +146,16 @@ const (
 	CauseArtifact  Cause = "artifact"  // an artifact of the flow cannot be read; the detail holds the remedy
 )
 
-// RunRestored says that the database of the run went back in time and that a person let it count
-// from there: the run may have gone further than its journal says. Nothing that acts starts in it
-// without a person's yes from then on, in every mode, and no yes from before counts.
+// RunRestored says that the database of the run went back in time, or is that of a copy, and that a
+// person let it count from there. The run may have gone further than its journal says: nothing that
+// acts starts in it until a person said that it has not happened, in every mode, and no yes from
+// before counts. With Nothing all that happened is in it.
 type RunRestored struct {
-	Reason string `json:"reason"` // how it was seen that the database is behind
-	By     string `json:"by,omitempty"`
+	Reason      string    `json:"reason"` // how it was seen that the database is behind, or what was restored
+	By          string    `json:"by,omitempty"`
+	Made        time.Time `json:"made,omitzero"`           // when the copy was made, where that is known
+	Incarnation int64     `json:"incarnation,omitempty"`   // of the store from then on
+	Nothing     bool      `json:"nothing_after,omitempty"` // a person said that nothing happened after that
 }
 
 // RunNoted keeps a sentence that was shown to the person: what changed since, what was decided.
@@ -271,6 +279,10 @@ const (
 	// WordStop answers the twin guard only: neither, and nobody is asked about it any more in this
 	// run.
 	WordStop Word = "stop-asking"
+
+	// WordClear answers the question about a call of a restored run only: run it, and nothing else
+	// of the run happened either that its journal does not have.
+	WordClear Word = "clear"
 )
 
 // Settles says whether the outcome of a call is unknown no more after the word.

@@ -26,6 +26,7 @@ const (
 	RequestConfirm    RequestKind = "confirm_action"
 	RequestPermission RequestKind = "permission"
 	RequestTwin       RequestKind = "twin"
+	RequestCopy       RequestKind = "copy" // a call of a run that may have gone further than its journal says
 	RequestMaxTurns   RequestKind = "max_turns"
 	RequestMaxTokens  RequestKind = "max_tokens"
 	RequestMaxCost    RequestKind = "max_cost"
@@ -66,14 +67,14 @@ func (r *Request) Validate() error {
 			return errors.New("a question about a phase names the phase, and no call")
 		}
 		return nil
-	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin, RequestElicit:
+	case RequestAskUser, RequestConfirm, RequestPermission, RequestTwin, RequestCopy, RequestElicit:
 	default:
 		return fmt.Errorf("request kind %q is not known", r.Kind)
 	}
 	if r.Call == nil {
 		return errors.New("the request belongs to no call")
 	}
-	if r.Kind == RequestPermission && r.Binding == "" {
+	if (r.Kind == RequestPermission || r.Kind == RequestCopy) && r.Binding == "" {
 		return errors.New("a yes to the request would be bound to nothing")
 	}
 	return nil

@@ -1,0 +1,254 @@
+package backup
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"agent/db"
+	"agent/db/blob"
+	"agent/db/keep"
+	"agent/db/sqlitefile"
+	"agent/db/vault"
+	"agent/recovery/fault"
+	"agent/tools/durable"
+)
+
+// RefusedError says that a file is no backup that can be restored. Nothing was changed.
+type RefusedError struct {
+	Path   string
+	What   string
+	Remedy string
+}
+
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("%s is not restored: %s", e.Path, e.What)
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
+}
+
+// foot is what the line behind the database says.
+type foot struct {
+	version  int
+	size     int64
+	sum, mac []byte
+}
+
+// readFoot reads the last line of a file.
+func readFoot(f *os.File) (ft foot, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return ft, err
+	}
+	b := make([]byte, footSize)
+	if info.Size() < footSize || !info.Mode().IsRegular() {
+		return ft, &RefusedError{Path: f.Name(), What: "it is no backup of agent's, or it was cut off"}
+	}
+	if _, err := f.ReadAt(b, info.Size()-footSize); err != nil {
+		return ft, err
+	}
+	if _, err := fmt.Sscanf(string(b), footForm, &ft.version, &ft.size, &ft.sum, &ft.mac); err != nil {
+		return ft, &RefusedError{Path: f.Name(), What: "it is no backup of agent's, or it was cut off"}
+	}
+	if ft.version > version {
+		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has form %d, and this agent knows %d", ft.version, version), Remedy: "restore it with the agent that made it, or a newer one"}
+	}
+	if ft.size != info.Size()-footSize {
+		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has %d bytes and not the %d that it was made with", info.Size(), ft.size+footSize)}
+	}
+	return ft, nil
+}
+
+// Unpack makes a state folder of a backup in an empty folder. The store in it is still the one that
+// the backup is of: whoever calls it decides what it is from here on, before it has its place. Without
+// an opener that opens the key it gets a new one, and what was sealed with the old one is dropped.
+func Unpack(ctx context.Context, file, dir string, open *Opener) (m Manifest, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return m, err
+	}
+	defer f.Close() // it was only read from
+	ft, err := readFoot(f)
+	if err != nil {
+		return m, err
+	}
+	to := filepath.Join(dir, db.FileName)
+	if err := copied(f, to, ft); err != nil {
+		return m, err
+	}
+	err = sqlitefile.Edit(ctx, to, func(conn *sql.Conn) error {
+		var err error
+		m, err = takeApart(ctx, conn, file, dir, ft, open)
+		return err
+	})
+	if err == nil {
+		err = synced(dir)
+	}
+	if err != nil {
+		return m, damaged(file, err)
+	}
+	fault.Hit(fault.StoreUnpacked)
+	return m, nil
+}
+
+// damaged names the backup where what is wrong is what it holds.
+func damaged(file string, err error) error {
+	if errors.As(err, new(*RefusedError)) || !sqlitefile.IsUnreadable(err) {
+		return err
+	}
+	return &RefusedError{Path: file, What: fmt.Sprintf("what it holds is no backup (%v)", err)}
+}
+
+// copied writes the database of the backup, and compares it with its hash on the way.
+func copied(f *os.File, to string, ft foot) error {
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, sum), io.NewSectionReader(f, 0, ft.size))
+	if err == nil && !hmac.Equal(sum.Sum(nil), ft.sum) {
+		err = &RefusedError{Path: f.Name(), What: "it was changed since it was made, or is damaged"}
+	}
+	return errors.Join(err, out.Close())
+}
+
+// takeApart gives the files their places and drops the tables of the backup.
+func takeApart(ctx context.Context, conn *sql.Conn, name, dir string, ft foot, open *Opener) (m Manifest, err error) {
+	var text string
+	var salt, sealed []byte
+	if err := conn.QueryRowContext(ctx, "SELECT manifest, salt, key FROM backup").Scan(&text, &salt, &sealed); err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return m, &RefusedError{Path: name, What: fmt.Sprintf("what it says of itself cannot be read (%v)", err)}
+	}
+	key, err := keyOf(open, salt, sealed)
+	if err != nil {
+		return m, &RefusedError{Path: name, What: err.Error(), Remedy: "give --key what it was sealed to; without --key it is restored without its secrets"}
+	}
+	if err := checked(ctx, conn, name, key, open != nil, ft); err != nil {
+		return m, err
+	}
+	if err := files(ctx, conn, name, dir); err != nil {
+		return m, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, vault.KeyName), key, 0o600); err != nil {
+		return m, err
+	}
+	for _, text := range []string{"BEGIN", "DROP TABLE backup_files", "DROP TABLE backup", "COMMIT"} {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return m, err
+		}
+	}
+	return m, given(ctx, conn)
+}
+
+// given gives the room of what was dropped back to the disk: a page for each row that is read.
+func given(ctx context.Context, conn *sql.Conn) error {
+	rows, err := conn.QueryContext(ctx, "PRAGMA incremental_vacuum")
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// keyOf is the store's key; a new one without an opener.
+func keyOf(open *Opener, salt, sealed []byte) ([]byte, error) {
+	if open != nil {
+		return open.opened(salt, sealed)
+	}
+	key := make([]byte, vault.KeySize)
+	rand.Read(key) // never fails: crypto/rand ends the process instead
+	return key, nil
+}
+
+// checked compares the key with the store, and the backup with the key. A new key becomes the
+// store's.
+func checked(ctx context.Context, conn *sql.Conn, name string, key []byte, known bool, ft foot) error {
+	if !known { // what was sealed is of no use any more
+		for _, text := range []string{"DELETE FROM kept", "DELETE FROM secrets", "DELETE FROM environments", "DELETE FROM backup_files WHERE path LIKE '" + keep.Folder + "/%'"} {
+			if _, err := conn.ExecContext(ctx, text); err != nil {
+				return err
+			}
+		}
+		_, err := conn.ExecContext(ctx, "UPDATE store SET key_mac = ?", vault.KeyMAC(key))
+		return err
+	}
+	var mac []byte
+	if err := conn.QueryRowContext(ctx, "SELECT key_mac FROM store").Scan(&mac); err != nil {
+		return err
+	}
+	if len(key) != vault.KeySize || !hmac.Equal(mac, vault.KeyMAC(key)) {
+		return &RefusedError{Path: name, What: "the key that was given is that of another store"}
+	}
+	if !hmac.Equal(ft.mac, macOf(key, ft.sum)) {
+		return &RefusedError{Path: name, What: "somebody without its key changed it since it was made"}
+	}
+	return nil
+}
+
+// files writes what lies beside the database.
+func files(ctx context.Context, conn *sql.Conn, name, dir string) error {
+	rows, err := conn.QueryContext(ctx, "SELECT path, data FROM backup_files")
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // it was only read from
+	for rows.Next() {
+		var at string
+		var data []byte
+		if err := rows.Scan(&at, &data); err != nil {
+			return err
+		}
+		if !known(at) {
+			return &RefusedError{Path: name, What: fmt.Sprintf("it has a file %q, which has no place in a state folder", at)}
+		}
+		to := filepath.Join(dir, filepath.FromSlash(at))
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, data, 0o600); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// known says whether a backup has files at such a path.
+func known(at string) bool {
+	folder, _, below := strings.Cut(at, "/")
+	return below && path.Clean(at) == at && filepath.IsLocal(filepath.FromSlash(at)) && slices.Contains([]string{blob.Folder, keep.Folder, "calls"}, folder)
+}
+
+// synced makes all in a folder durable.
+func synced(dir string) error {
+	return filepath.WalkDir(dir, func(at string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return durable.SyncDir(at)
+		}
+		f, err := os.Open(at)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Sync(), f.Close())
+	})
+}
