@@ -73,7 +73,8 @@ func Make(ctx context.Context, s *db.Store, path string, o Options) (m Manifest,
 		return m, 0, err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	temp, err := os.CreateTemp(filepath.Dir(path), ".agent-backup-*")
+	Sweep(filepath.Dir(path), making)
+	temp, err := os.CreateTemp(filepath.Dir(path), TempName(making))
 	if err != nil {
 		return m, 0, err
 	}

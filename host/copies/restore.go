@@ -29,7 +29,8 @@ func Restore(ctx context.Context, a *app.App, file string, open *Opener, decide 
 	if err := os.MkdirAll(above, 0o700); err != nil {
 		return r, fmt.Errorf("restore %s: %w", file, err)
 	}
-	temp, err := os.MkdirTemp(above, "."+filepath.Base(r.Home)+".restore-*")
+	backup.Sweep(above, backup.Unpacking)
+	temp, err := os.MkdirTemp(above, backup.TempName(backup.Unpacking))
 	if err != nil {
 		return r, fmt.Errorf("restore %s: %w; it is unpacked beside its place, so you must be able to write there", file, err)
 	}
