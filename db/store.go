@@ -278,15 +278,15 @@ func (s *Store) checkKey(ctx context.Context) error {
 		}
 	}
 	return s.read(ctx, "open "+s.file.Path(), func(q *dbsqlc.Queries) error {
-		store, err := q.GetStore(ctx)
+		mac, err := q.GetStoreKey(ctx) // of an older format there may be no more
 		if errors.Is(err, sql.ErrNoRows) {
 			return s.corrupt("", 0, "it does not say which key belongs to it", nil)
 		}
-		s.marked = hex.EncodeToString(store.KeyMac[:min(len(store.KeyMac), 8)])
+		s.marked = hex.EncodeToString(mac[:min(len(mac), 8)])
 		if err != nil || key == nil {
 			return err
 		}
-		return vault.CheckKey(dir, s.file.Path(), key, store.KeyMac)
+		return vault.CheckKey(dir, s.file.Path(), key, mac)
 	})
 }
 

@@ -64,7 +64,7 @@ func readFoot(f *os.File) (ft foot, err error) {
 		return ft, &RefusedError{Path: f.Name(), What: "it is no backup of agent's, or it was cut off"}
 	}
 	if ft.version > version {
-		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has form %d, and this agent knows %d", ft.version, version), Remedy: "restore it with the agent that made it, or a newer one"}
+		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has form %d, and this binary knows %d", ft.version, version), Remedy: "restore it with the binary that made it, or a newer one"}
 	}
 	if ft.size != info.Size()-footSize {
 		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has %d bytes and not the %d that it was made with", info.Size(), ft.size+footSize)}

@@ -63,6 +63,17 @@ func (q *Queries) GetStore(ctx context.Context) (Store, error) {
 	return i, err
 }
 
+const getStoreKey = `-- name: GetStoreKey :one
+SELECT key_mac FROM store WHERE no = 1
+`
+
+func (q *Queries) GetStoreKey(ctx context.Context) ([]byte, error) {
+	row := q.db.QueryRowContext(ctx, getStoreKey)
+	var key_mac []byte
+	err := row.Scan(&key_mac)
+	return key_mac, err
+}
+
 const setStore = `-- name: SetStore :exec
 INSERT INTO store (no, id, key_mac, inode, born, machine) VALUES (1, ?1, ?2, ?3, ?4, ?5)
 `
@@ -83,15 +94,6 @@ func (q *Queries) SetStore(ctx context.Context, arg SetStoreParams) error {
 		arg.Born,
 		arg.Machine,
 	)
-	return err
-}
-
-const setStoreArchive = `-- name: SetStoreArchive :exec
-UPDATE store SET archive = ?1 WHERE no = 1
-`
-
-func (q *Queries) SetStoreArchive(ctx context.Context, archive string) error {
-	_, err := q.db.ExecContext(ctx, setStoreArchive, archive)
 	return err
 }
 
@@ -133,14 +135,5 @@ UPDATE store SET inode = ?1, born = ?2, machine = ?3 WHERE no = 1
 
 func (q *Queries) SetStoreFile(ctx context.Context, inode int64, born int64, machine string) error {
 	_, err := q.db.ExecContext(ctx, setStoreFile, inode, born, machine)
-	return err
-}
-
-const setStoreKey = `-- name: SetStoreKey :exec
-UPDATE store SET key_mac = ?1 WHERE no = 1
-`
-
-func (q *Queries) SetStoreKey(ctx context.Context, keyMac []byte) error {
-	_, err := q.db.ExecContext(ctx, setStoreKey, keyMac)
 	return err
 }

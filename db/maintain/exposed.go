@@ -64,7 +64,7 @@ type searcher struct {
 }
 
 func (f *searcher) search() error {
-	tables, err := sqlitefile.Lines(f.ctx, f.conn, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	tables, err := sqlitefile.Lines(f.ctx, f.conn, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT GLOB 'search*' ORDER BY name")
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,10 @@ backup was made, where it was made:
    no        the original is gone, or was moved here: runs go on as they are
    yes       the folder is an archive: runs in it are read, and not driven
    unknown   each call that acts asks first, in runs that had not ended
-For scripts: --nothing-after or --moved, --went-on, --yes (unknown). --key opens
-the key in the backup: the private key of backup --new-key, the file key of
-the state folder, or passphrase. Without it secrets stay closed.
+For scripts: --nothing-after or --moved, --went-on, --yes (unknown).
+--key opens the key in the backup: the private key of backup --new-key, the
+file key of the state folder, or passphrase. Without it secrets, kept files
+and environments are dropped.
 
 restore --here decides about the state folder itself, where nothing is driven:
 a folder that was copied (cp, rsync, another machine), or a database that is
@@ -45,7 +46,7 @@ type restoreCommand struct{ *commandLine }
 func (a restoreCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "restore",
-		Usage:       "restore a backup, or decide about a copied or older state folder",
+		Usage:       "restore a backup, or decide about a copied state folder",
 		ArgsUsage:   "FILE | --here",
 		Description: restoreHelp,
 		Flags: []cli.Flag{

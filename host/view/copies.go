@@ -11,7 +11,7 @@ type Backup struct {
 	Version     int         `json:"version"`
 	Path        string      `json:"path"`
 	Bytes       int64       `json:"bytes"`
-	Made        time.Time   `json:"made"`
+	Made        time.Time   `json:"made_at"`
 	StoreID     string      `json:"store_id"`
 	Incarnation int64       `json:"incarnation"`
 	Key         bool        `json:"key"` // it is in the backup, sealed
@@ -56,7 +56,7 @@ type RestoredFrom struct {
 	Version     int         `json:"version"`
 	Backup      string      `json:"backup"`
 	Home        string      `json:"state_folder"`
-	Made        time.Time   `json:"made"`
+	Made        time.Time   `json:"made_at"`
 	Incarnation int64       `json:"incarnation"`
 	WentOn      string      `json:"went_on"` // unknown, no or yes
 	Key         bool        `json:"key"`     // it has the key that it was made with
