@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"agent/db/dbsqlc"
@@ -43,9 +44,19 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("the database in %s is older than the folder around it, so nothing is driven: %s", e.Dir, e.What)
 }
 
+// Standing is what a store is among others: the one that was made here, a copy, an older one.
+type Standing struct {
+	*core
+	mark     marks.File                  // only the writer uses it
+	outer    marks.File                  // likewise: the one outside of the folder
+	unmarked bool                        // the mark could not be written, which was reported
+	marked   string                      // what the mark calls the store
+	behind   atomic.Pointer[BehindError] // why nothing may be driven
+}
+
 // MayDrive says whether the store may drive runs: nil, or why not, as *BehindError. It is asked at
 // every claim; what else may forbid it one day belongs here.
-func (s *Store) MayDrive(ctx context.Context) error {
+func (s *Standing) MayDrive(ctx context.Context) error {
 	if err := s.compareMark(ctx); err != nil {
 		return err
 	}
@@ -56,14 +67,14 @@ func (s *Store) MayDrive(ctx context.Context) error {
 }
 
 // Behind says why the store may not drive, as it was found last; nil when it may.
-func (s *Store) Behind() *BehindError { return s.behind.Load() }
+func (s *Standing) Behind() *BehindError { return s.behind.Load() }
 
 // Mark reads the mark of the folder.
-func (s *Store) Mark() (marks.Mark, error) { return marks.Read(marks.Path(s.file.Dir())) }
+func (s *Standing) Mark() (marks.Mark, error) { return marks.Read(marks.Path(s.file.Dir())) }
 
 // compareMark looks whether the store is the one that it was made as, and for the facts that its
 // marks name. A mark is read first: what is committed meanwhile can only bring the store further.
-func (s *Store) compareMark(ctx context.Context) error {
+func (s *Standing) compareMark(ctx context.Context) error {
 	behind, err := s.findBehind(ctx)
 	if err != nil {
 		return fmt.Errorf("compare %s with the mark beside it: %w", s.file.Path(), err)
@@ -75,7 +86,7 @@ func (s *Store) compareMark(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) findBehind(ctx context.Context) (*BehindError, error) {
+func (s *Standing) findBehind(ctx context.Context) (*BehindError, error) {
 	row, err := s.row(ctx)
 	if err != nil {
 		return nil, err
@@ -112,7 +123,7 @@ func (s *Store) findBehind(ctx context.Context) (*BehindError, error) {
 
 // seeBehind is compareMark for whoever opens the store: one that is too damaged to be compared can
 // be looked at, and drives nothing for that reason.
-func (s *Store) seeBehind(ctx context.Context) error {
+func (s *Standing) seeBehind(ctx context.Context) error {
 	err := s.compareMark(ctx)
 	if errors.As(err, new(*CorruptError)) {
 		return nil
@@ -121,7 +132,7 @@ func (s *Store) seeBehind(ctx context.Context) error {
 }
 
 // behindMark says what the mark names and the database does not have; "" when it has it.
-func (s *Store) behindMark(ctx context.Context, m marks.Mark) (what string, err error) {
+func (s *Standing) behindMark(ctx context.Context, m marks.Mark) (what string, err error) {
 	if m.Store != s.marked {
 		return "its mark is that of another store", nil
 	}
@@ -156,7 +167,7 @@ func (s *Store) behindMark(ctx context.Context, m marks.Mark) (what string, err 
 // withoutMark is for a folder whose mark is missing or damaged. The files of a command's call are
 // made after its run was recorded, so there must be a run for each; and the log names what was
 // recorded.
-func (s *Store) withoutMark(ctx context.Context) (what string, err error) {
+func (s *Standing) withoutMark(ctx context.Context) (what string, err error) {
 	logged, err := s.LogAhead(ctx, time.Time{})
 	if err != nil {
 		return "", err
@@ -183,7 +194,7 @@ func (s *Store) withoutMark(ctx context.Context) (what string, err error) {
 
 // LogAhead says by run what the log beside the database knows of it and the database does not.
 // Lines up to since are left out.
-func (s *Store) LogAhead(ctx context.Context, since time.Time) (map[string]string, error) {
+func (s *Standing) LogAhead(ctx context.Context, since time.Time) (map[string]string, error) {
 	last, err := lastlog.Read(s.file.Dir(), since)
 	if err != nil {
 		return nil, err
@@ -221,7 +232,7 @@ func runsNamed(dir, sub string) []string {
 
 // missing is for a folder without a database: *BehindError where runs were recorded in it, else
 // ErrNoState. The database is made before any of what tells that.
-func (s *Store) missing(path string) error {
+func (s *Standing) missing(path string) error {
 	none, dir := fmt.Errorf("open %s: %w", path, ErrNoState), filepath.Dir(path)
 	if s.o.Anew {
 		return none
@@ -259,7 +270,7 @@ func NoState(dir string) error {
 }
 
 // markHere writes the mark of the newest run, and makes it durable.
-func (s *Store) markHere(ctx context.Context) error {
+func (s *Standing) markHere(ctx context.Context) error {
 	m := marks.Mark{Decided: s.now()}
 	err := s.read(ctx, "read the newest run", func(q *dbsqlc.Queries) error {
 		rows, err := q.NewestRuns(ctx, 1)
@@ -305,7 +316,7 @@ func markOf(h Head, outside bool) *marking {
 
 // committed writes the mark of a transaction that is durable, whose note is the last fact of it.
 // That it fails costs no fact. A store that is behind keeps the mark that says so.
-func (s *Store) committed(note any) {
+func (s *Standing) committed(note any) {
 	m, ok := note.(*marking)
 	if !ok || s.unmarked || s.behind.Load() != nil {
 		return
@@ -322,7 +333,7 @@ func (s *Store) committed(note any) {
 
 // leaveOuter writes the mark outside of the folder, where there is a place for it. Without one less
 // is noticed, which doctor says.
-func (s *Store) leaveOuter(m marks.Mark) {
+func (s *Standing) leaveOuter(m marks.Mark) {
 	if s.outer.Path != "" && (os.MkdirAll(s.o.Marks, 0o700) != nil || s.outer.Leave(m) != nil) {
 		s.outer.Path = "" // there is none
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // row is what the database says of the store.
-func (s *Store) row(ctx context.Context) (row dbsqlc.Store, err error) {
+func (s *Standing) row(ctx context.Context) (row dbsqlc.Store, err error) {
 	err = s.read(ctx, "read what store this is", func(q *dbsqlc.Queries) error {
 		row, err = q.GetStore(ctx)
 		return err
@@ -28,7 +28,7 @@ func fileOf(row dbsqlc.Store) identity.File {
 
 // noteFile finds the place of the mark outside, and notes the file of a store that was made when
 // that was not noted yet.
-func (s *Store) noteFile(ctx context.Context) error {
+func (s *Standing) noteFile(ctx context.Context) error {
 	row, err := s.row(ctx)
 	if s.outer.Path = s.outerPath(row); err != nil || fileOf(row).Known() {
 		return err
@@ -45,7 +45,7 @@ func (s *Store) noteFile(ctx context.Context) error {
 }
 
 // outerPath is where the mark outside of the folder lies; "" for nowhere.
-func (s *Store) outerPath(row dbsqlc.Store) string {
+func (s *Standing) outerPath(row dbsqlc.Store) string {
 	if s.o.Marks == "" {
 		return ""
 	}
@@ -55,7 +55,7 @@ func (s *Store) outerPath(row dbsqlc.Store) string {
 // behindOuter compares with the mark outside of the folder: it is older than the one beside the
 // database, but no copy of the folder brings an older one with it. One that is missing or damaged
 // says nothing.
-func (s *Store) behindOuter(ctx context.Context, row dbsqlc.Store) (what string, err error) {
+func (s *Standing) behindOuter(ctx context.Context, row dbsqlc.Store) (what string, err error) {
 	path := s.outerPath(row)
 	if path == "" {
 		return "", nil
@@ -72,9 +72,9 @@ func (s *Store) behindOuter(ctx context.Context, row dbsqlc.Store) (what string,
 }
 
 // RestoreHere lets the store drive although it was behind its mark, or is a copy: a person decided
-// so. Every run that has not ended gets the fact that says so, then the store is one of its own, and
-// the mark is that of it from then on, durably. Nobody may drive a run meanwhile; runs are those
-// that were found without an owner under their locks.
+// so. Every run that has not ended gets the fact that says so, then the store is one of its own,
+// and the mark is that of it from then on, durably. Nobody may drive a run meanwhile; runs are
+// those that were found without an owner under their locks.
 func (s *Store) RestoreHere(ctx context.Context, runs []string, fact journal.RunRestored) error {
 	if !s.file.Writable() {
 		return fmt.Errorf("restore %s: %w", s.file.Path(), ErrReadOnly)
@@ -101,7 +101,7 @@ func (s *Store) RestoreHere(ctx context.Context, runs []string, fact journal.Run
 }
 
 // Archive has the store only read from here on: it is a copy whose original went on.
-func (s *Store) Archive(ctx context.Context, why string) error {
+func (s *Standing) Archive(ctx context.Context, why string) error {
 	if !s.file.Writable() {
 		return fmt.Errorf("restore %s: %w", s.file.Path(), ErrReadOnly)
 	}
@@ -112,7 +112,7 @@ func (s *Store) Archive(ctx context.Context, why string) error {
 }
 
 // declare makes the store one of its own, whatever it was copied from.
-func (s *Store) declare(ctx context.Context, archive string) error {
+func (s *Standing) declare(ctx context.Context, archive string) error {
 	now, err := identity.Of(s.file.Path())
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *Store) declare(ctx context.Context, archive string) error {
 }
 
 // NoteBackup notes that a backup was made, and when.
-func (s *Store) NoteBackup(ctx context.Context, at time.Time) error {
+func (s *Standing) NoteBackup(ctx context.Context, at time.Time) error {
 	if err := s.write(ctx, func(t *tx) error { return t.q.SetStoreBackedUp(ctx, at.UnixMicro()) }); err != nil {
 		return fmt.Errorf("note the backup: %w", err)
 	}
@@ -138,7 +138,7 @@ func (s *Store) NoteBackup(ctx context.Context, at time.Time) error {
 
 // About is what the database says of the store: how many copies were declared to be stores of their
 // own on the way to it, and when its last backup was made; zero for never.
-func (s *Store) About(ctx context.Context) (incarnation int64, backedUp time.Time, err error) {
+func (s *Standing) About(ctx context.Context) (incarnation int64, backedUp time.Time, err error) {
 	row, err := s.row(ctx)
 	if row.BackedUp > 0 {
 		backedUp = time.UnixMicro(row.BackedUp)

@@ -85,8 +85,8 @@ func schemaTexts(t *testing.T) []string {
 	return out
 }
 
-// Every table is STRICT and every check has a name. Those that SQLite makes for its search index are
-// its own.
+// Every table is STRICT and every check has a name. Those that SQLite makes for its search index
+// are its own.
 func TestTablesAreStrict(t *testing.T) {
 	for _, text := range schemaTexts(t) {
 		if strings.HasPrefix(text, "CREATE TABLE") && !strings.Contains(text, "sqlite_sequence") && !strings.Contains(text, "'search_") && !strings.Contains(text, ") STRICT") {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"agent/db/dbsqlc"
@@ -73,13 +72,9 @@ type Store struct {
 	Requests
 	Messages
 
-	threadKeys sync.Map // []byte by thread: worked out from key
+	Standing
 
-	mark     marks.File                  // only the writer uses it
-	outer    marks.File                  // likewise: the one outside of the folder
-	unmarked bool                        // the mark could not be written, which was reported
-	marked   string                      // what the mark calls the store
-	behind   atomic.Pointer[BehindError] // why nothing may be driven
+	threadKeys sync.Map // []byte by thread: worked out from key
 }
 
 // core is what every part of a store reads and writes with.
@@ -170,7 +165,7 @@ func newStore(o Options) *Store {
 	c := &core{o: o}
 	c.write = c.transact
 	j := Journal{c}
-	return &Store{core: c, Journal: j, Queries: Queries{j}, Requests: Requests{j}, Messages: Messages{c}}
+	return &Store{core: c, Standing: Standing{core: c}, Journal: j, Queries: Queries{j}, Requests: Requests{j}, Messages: Messages{c}}
 }
 
 // fileOptions are what of the options is about the file.

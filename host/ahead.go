@@ -95,12 +95,12 @@ func (h *Host) recorded(ctx context.Context, run string, p journal.Place) (int, 
 // acts starts in it without a yes. A run that a process drives refuses it.
 func (h *Host) RestoreHere(ctx context.Context, fact journal.RunRestored) ([]string, error) {
 	fact.By = h.Who
-	runs, err := h.withoutOwner(ctx, func(runs []string) error { return h.Store.RestoreHere(ctx, runs, fact) })
+	runs, err := withoutOwner(ctx, h, func(runs []string) error { return h.Store.RestoreHere(ctx, runs, fact) })
 	return runs, err
 }
 
 // withoutOwner does something while nobody drives a run that has not ended, and names these.
-func (h *Host) withoutOwner(ctx context.Context, do func(runs []string) error) ([]string, error) {
+func withoutOwner(ctx context.Context, h *Host, do func(runs []string) error) ([]string, error) {
 	rows, err := h.Store.Runs(ctx, db.Filter{All: true, Children: true})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (h *Host) withoutOwner(ctx context.Context, do func(runs []string) error) (
 
 // Archive records a person's decision that the store is a copy whose original went on: its runs are
 // read, and never driven. A run that a process drives refuses it.
-func (h *Host) Archive(ctx context.Context, why string) error {
-	_, err := h.withoutOwner(ctx, func([]string) error { return h.Store.Archive(ctx, why) })
+func Archive(ctx context.Context, h *Host, why string) error {
+	_, err := withoutOwner(ctx, h, func([]string) error { return h.Store.Archive(ctx, why) })
 	return err
 }

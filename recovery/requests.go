@@ -119,7 +119,7 @@ func (s *State) reply(c *Call, r *journal.Request, text, who string) {
 	case journal.RequestTwin:
 		s.answeredTwin(c, r, text, who)
 	case journal.RequestCopy:
-		s.answeredCopy(c, r, text, who)
+		answeredCopy(s, c, r, text, who)
 	}
 }
 

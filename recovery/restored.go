@@ -10,7 +10,7 @@ import (
 func (s *State) restored(b journal.RunRestored) {
 	s.Cause, s.Detail = journal.CauseRestored, b.Reason
 	if b.Nothing {
-		s.trusts()
+		trusts(s)
 		return
 	}
 	s.Restored, s.stale = true, s.Open
@@ -22,7 +22,7 @@ func (s *State) restored(b journal.RunRestored) {
 }
 
 // trusts ends the guard: a person says that nothing happened that the journal does not have.
-func (s *State) trusts() {
+func trusts(s *State) {
 	s.Restored, s.stale = false, nil
 	for _, c := range s.Turns.current().calls() {
 		c.copied = false
@@ -74,13 +74,13 @@ func (s guard) copyQuestion(c *Call, why string) Record {
 }
 
 // answeredCopy takes an answer to it.
-func (s *State) answeredCopy(c *Call, r *journal.Request, text, who string) {
+func answeredCopy(s *State, c *Call, r *journal.Request, text, who string) {
 	switch w := journal.Word(text); w {
 	case journal.WordRun, answerYes:
 		c.Approved = s.binding(r)
 	case journal.WordClear:
 		c.Approved = s.binding(r)
-		s.trusts()
+		trusts(s)
 	case journal.WordHappened:
 		c.Copy, c.copyBy = w, who
 	default:

@@ -12,8 +12,8 @@ import (
 // ErrBusy says that a backup is being made, or files are being removed.
 var ErrBusy = errors.New("a backup is made of the state folder, or old runs are removed from it; try again when that is done")
 
-// LockFiles keeps the files beside the database where they are: several backups may be made at once,
-// and whoever removes files is alone.
+// LockFiles keeps the files beside the database where they are: several backups may be made at
+// once, and whoever removes files is alone.
 func LockFiles(dir string, alone bool) (*ofd.File, error) {
 	locks := filepath.Join(dir, "locks")
 	if err := os.MkdirAll(locks, 0o700); err != nil {

@@ -85,7 +85,7 @@ func Make(ctx context.Context, s *db.Store, path string, o Options) (m Manifest,
 		}
 	}()
 	fault.Hit(fault.BackupBegun)
-	if err := s.File().Snapshot(ctx, temp.Name()); err != nil {
+	if err := sqlitefile.Snapshot(ctx, s.File(), temp.Name()); err != nil {
 		return m, 0, err
 	}
 	fault.Hit(fault.BackupCopied)

@@ -73,8 +73,9 @@ func readFoot(f *os.File) (ft foot, err error) {
 }
 
 // Unpack makes a state folder of a backup in an empty folder. The store in it is still the one that
-// the backup is of: whoever calls it decides what it is from here on, before it has its place. Without
-// an opener that opens the key it gets a new one, and what was sealed with the old one is dropped.
+// the backup is of: whoever calls it decides what it is from here on, before it has its place.
+// Without an opener that opens the key it gets a new one, and what was sealed with the old one is
+// dropped.
 func Unpack(ctx context.Context, file, dir string, open *Opener) (m Manifest, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // Snapshot writes the database as it stands at one moment to a new file, while others read and
 // write it. What is written is not durable yet, and has no log beside it.
-func (f *File) Snapshot(ctx context.Context, to string) error {
+func Snapshot(ctx context.Context, f *File, to string) error {
 	// A connection that only reads may not do this.
 	err := plain(ctx, strings.Replace(f.readingDSN(), "_query_only=1", "", 1), func(conn *sql.Conn) error {
 		for wait := newRetries(f.o.BusyWait); ; {

@@ -180,7 +180,7 @@ func (s *Folder) storeAnew(ctx context.Context, home string, write, anew bool) (
 	}
 	o := db.Options{
 		Now: fault.Now, Anew: anew, AllowUnsafeFS: s.app.Env("AGENT_ALLOW_UNSAFE_FS") == "1",
-		Known: known(), Marks: s.app.marksFolder(),
+		Known: known(), Marks: marksFolder(s.app),
 	}
 	if err := db.Refuse(home, o); err != nil { // before a lock file is made in it
 		return nil, err

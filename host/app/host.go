@@ -42,7 +42,7 @@ func (a *App) Home() (string, error) {
 
 // marksFolder is where marks of state folders lie that no copy of one brings with it:
 // $XDG_CACHE_HOME/agent/marks, else ~/.cache/agent/marks; "" where neither is known.
-func (a *App) marksFolder() string {
+func marksFolder(a *App) string {
 	if x := a.Env("XDG_CACHE_HOME"); filepath.IsAbs(x) {
 		return filepath.Join(x, "agent", "marks")
 	}
@@ -69,7 +69,7 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		return nil, err
 	}
 	h.Env.Model = a.newModel
-	keeper := &workspace.Keeper{Process: &h.Process, Limit: keptLimit(a), Homes: []string{a.Env("HOME")}, Own: []string{a.marksFolder()}, Ignores: ignores(a)}
+	keeper := &workspace.Keeper{Process: &h.Process, Limit: keptLimit(a), Homes: []string{a.Env("HOME")}, Own: []string{marksFolder(a)}, Ignores: ignores(a)}
 	h.Files = &commits.Watcher{Files: keeper, Process: &h.Process}
 	h.Flows = (&flow.Engine{Carrier: carrier, Denied: []string{home}}).Open
 	return h, nil

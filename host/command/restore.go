@@ -28,18 +28,18 @@ For scripts: --nothing-after or --moved, --went-on, --yes (unknown).
 file key of the state folder, or passphrase. Without it secrets, kept files
 and environments are dropped.
 
-restore --here decides about the state folder itself, where nothing is driven:
-a folder that was copied (cp, rsync, another machine), or a database that is
-older than what its folder knows. It shows what is ahead of the database. A
-newer agent.db that is put back needs no decision.
+restore --here decides about the state folder itself, where nothing is
+driven: a folder that was copied (cp, rsync, another machine), or a database
+that is older than what its folder knows. It shows what is ahead of the
+database. A newer agent.db that is put back needs no decision.
 
 EXAMPLE
    AGENT_HOME=~/restored agent restore agent.backup --key ~/agent-restore.key
    agent restore --here
 
 EXIT STATUS
-   0 done, or there was nothing to decide; 1 refused, nothing changed; 2 wrong
-   usage`
+   0 done, or there was nothing to decide; 1 refused, nothing changed;
+   2 wrong usage`
 
 type restoreCommand struct{ *commandLine }
 

@@ -36,7 +36,7 @@ func Apply(ctx context.Context, h *host.Host, d Decision) (runs []string, err er
 		if !d.Made.IsZero() {
 			why = fmt.Sprintf("runs went on after %s in what it is a copy of", d.Made.Local().Format(time.DateTime))
 		}
-		return nil, h.Archive(ctx, why)
+		return nil, host.Archive(ctx, h, why)
 	}
 	return h.RestoreHere(ctx, journal.RunRestored{Reason: d.Reason, Made: d.Made, Nothing: d.WentOn == Not})
 }

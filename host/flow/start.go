@@ -164,12 +164,12 @@ func (f *carrying) created(h drive.Hands, x *flow.Instance) journal.RunCreated {
 	o, of := *x.Open, f.s.Run.Created
 	c := journal.RunCreated{
 		Run: o.Run, Thread: drive.NewID("t"), By: of.By, Folder: of.Folder, Mode: cmp.Or(o.Mode, f.s.Run.Mode), Expire: of.Expire,
-		Version: h.Process().Version, Environ: of.Environ, Env: of.Env, Guarded: f.s.Run.Restored,
+		Version: h.Process().Version, Environ: of.Environ, Env: of.Env,
 		FlowRun: journal.FlowRun{Vars: vars(x, of.Task)},
 		Limits:  o.Limits.Tighten(journal.Limits{MaxTurns: f.s.Run.Limits.MaxTurns}),
 		Family: journal.Family{
 			Parent: of.Run, Root: cmp.Or(of.Root, of.Run), RootThread: of.FamilyThread(),
-			Role: flow.Part{Instance: x, Part: o.Part, Attempt: o.Attempt}.Role(),
+			Guarded: f.s.Run.Restored, Role: flow.Part{Instance: x, Part: o.Part, Attempt: o.Attempt}.Role(),
 		},
 	}
 	p := x.Phase

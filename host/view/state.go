@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"agent/host"
@@ -68,4 +70,77 @@ type Version struct {
 	SQLite   string `json:"sqlite_driver,omitempty"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
+}
+
+// Backup is what backup prints with --json. Fields are only ever added.
+type Backup struct {
+	Version     int         `json:"version"`
+	Path        string      `json:"path"`
+	Bytes       int64       `json:"bytes"`
+	Made        time.Time   `json:"made_at"`
+	StoreID     string      `json:"store_id"`
+	Incarnation int64       `json:"incarnation"`
+	Key         bool        `json:"key"` // it is in the backup, sealed
+	Runs        []CopiedRun `json:"unfinished"`
+	Missing     int         `json:"missing_files"` // that the record names and that were not there
+}
+
+// CopiedRun is a run that had not ended when a copy was made.
+type CopiedRun struct {
+	Run     string `json:"run_id"`
+	Status  string `json:"status"`
+	Facts   int64  `json:"facts"`
+	Request string `json:"pending_id,omitempty"`
+	Words   string `json:"prompt"`
+}
+
+// Text says what a backup has and what it has not.
+func (m Backup) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "backed up %s, as of %s", Bytes(m.Bytes), Stamp(m.Made))
+	if n := len(m.Runs); n > 0 {
+		fmt.Fprintf(&b, "; %s had not ended", Count(n, "run"))
+	}
+	if m.Missing > 0 {
+		fmt.Fprintf(&b, "\nwarning: %s of the record were not there: agent doctor", Count(m.Missing, "file"))
+	}
+	if !m.Key {
+		b.WriteString("\nthe key is not in it: secrets, kept files and environments cannot be restored without it (--to)")
+	}
+	return b.String()
+}
+
+// KeyPair is what backup --new-key prints with --json. Fields are only ever added.
+type KeyPair struct {
+	Version int    `json:"version"`
+	Public  string `json:"public_key"`
+	Private string `json:"private_key_file"`
+}
+
+// RestoredFrom is what restore prints with --json about a backup. Fields are only ever added.
+type RestoredFrom struct {
+	Version     int         `json:"version"`
+	Backup      string      `json:"backup"`
+	Home        string      `json:"state_folder"`
+	Made        time.Time   `json:"made_at"`
+	Incarnation int64       `json:"incarnation"`
+	WentOn      string      `json:"went_on"` // unknown, no or yes
+	Key         bool        `json:"key"`     // it has the key that it was made with
+	Runs        []CopiedRun `json:"unfinished"`
+}
+
+// WhereText says where a copy stands: the runs that had not ended, a line each.
+func WhereText(made time.Time, runs []CopiedRun) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "it was made at %s", Stamp(made))
+	if len(runs) == 0 {
+		b.WriteString("; every run in it had ended")
+	}
+	for _, r := range runs {
+		fmt.Fprintf(&b, "\n  %s  %s, %s: %s", r.Run, r.Status, Count(int(r.Facts), "fact"), r.Words)
+		if r.Request != "" {
+			fmt.Fprintf(&b, " (asked %s)", r.Request)
+		}
+	}
+	return b.String()
 }

@@ -119,7 +119,8 @@ func Restoring() []Point { return []Point{RestoreTemp, RestoreRenamed} }
 // on record.
 func Committing() []Point { return []Point{CommitsRead} }
 
-// Copying lists the points that only the commands pass which make a backup or a state folder of one.
+// Copying lists the points that only the commands pass which make a backup, or a state folder of
+// one.
 func Copying() []Point {
 	return []Point{BackupBegun, BackupCopied, BackupSealed, StoreUnpacked, StoreDecided, StoreNamed}
 }

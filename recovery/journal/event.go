@@ -76,10 +76,6 @@ type RunCreated struct {
 	StartKey    string `json:"start_key,omitempty"`    // a start that is given the same key is this run
 	StartDigest string `json:"start_digest,omitempty"` // SHA-256 of the request that the key was given with
 
-	// Guarded says that a run below another one begins while that may have gone further than its
-	// journal says: what holds after RunRestored holds in it.
-	Guarded bool `json:"guarded,omitempty"`
-
 	Branch
 
 	Family
@@ -145,18 +141,6 @@ const (
 	CauseTools     Cause = "tools"     // a tool that was named for it is not there; the detail holds the remedy
 	CauseArtifact  Cause = "artifact"  // an artifact of the flow cannot be read; the detail holds the remedy
 )
-
-// RunRestored says that the database of the run went back in time, or is that of a copy, and that a
-// person let it count from there. The run may have gone further than its journal says: nothing that
-// acts starts in it until a person said that it has not happened, in every mode, and no yes from
-// before counts. With Nothing all that happened is in it.
-type RunRestored struct {
-	Reason      string    `json:"reason"` // how it was seen that the database is behind, or what was restored
-	By          string    `json:"by,omitempty"`
-	Made        time.Time `json:"made,omitzero"`           // when the copy was made, where that is known
-	Incarnation int64     `json:"incarnation,omitempty"`   // of the store from then on
-	Nothing     bool      `json:"nothing_after,omitempty"` // a person said that nothing happened after that
-}
 
 // RunNoted keeps a sentence that was shown to the person: what changed since, what was decided.
 type RunNoted struct {
@@ -346,7 +330,6 @@ func (RequestAnswered) Kind() Kind { return KindRequestAnswered }
 func (RequestClosed) Kind() Kind   { return KindRequestClosed }
 func (TurnSettled) Kind() Kind     { return KindTurnSettled }
 func (MessageAdded) Kind() Kind    { return KindMessageAdded }
-func (RunRestored) Kind() Kind     { return KindRunRestored }
 func (RunParked) Kind() Kind       { return KindRunParked }
 
 // Kinds lists every kind, in the order in which the package doc explains them.

@@ -10,6 +10,10 @@ type Family struct {
 	RootThread string   `json:"root_thread,omitempty"` // the thread of that run
 	Role       string   `json:"role,omitempty"`        // what it is there for, such as "delegate c-1a2b3c4d"
 	Only       []string `json:"only,omitempty"`        // names of the tools that it has; empty: all of its mode
+
+	// Guarded says that the run above may have gone further than its journal says when this one
+	// began: what holds after RunRestored holds in it.
+	Guarded bool `json:"guarded,omitempty"`
 }
 
 // FamilyThread is the thread of the run at the top: what is unknown in one run of a family guards

@@ -104,7 +104,7 @@ func pureLayers() []rule {
 // storeLayers is who may import whom below db.
 func storeLayers() []rule {
 	return []rule{
-		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/dbtest", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "db/keep", "tools/durable"},
+		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/dbtest", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "db/identity", "db/keep", "tools/durable"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
 		{dir: "db/sqlitefile", allow: []string{"recovery/fault", "tools/durable"},
 			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
@@ -115,6 +115,9 @@ func storeLayers() []rule {
 		{dir: "db/find", allow: []string{"db", "db/dbsqlc", "db/dbtest", "recovery/journal"}, why: "what a person types is completed from the rows of the store"},
 		{dir: "db/family", allow: []string{"db", "db/dbsqlc", "db/dbtest", "db/maintain", "recovery", "recovery/journal"}, why: "a root and the runs below it are read from the rows of the store; it drives nothing"},
 		{dir: "db/commits", allow: []string{"db", "db/dbsqlc", "db/dbtest", "recovery/journal"}, why: "which commits hold whose work is read from the rows of the store; git it does not know"},
+		{dir: "db/identity", why: "which file a database is follows from what the system says of it alone"},
+		{dir: "db/backup", allow: []string{"db", "db/blob", "db/keep", "db/sqlitefile", "db/vault", "db/dbtest", "recovery/fault", "recovery/journal", "tools/durable", "tools/ofd", "tools/process"},
+			why: "a state folder is copied as it is; what a copy is from then on is decided above"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
 		{dir: "db/dbtest", allow: []string{"recovery/journal"},
 			why: "the store is tested with it from inside, so it knows no store"},
@@ -181,6 +184,8 @@ func frontDoors() []rule {
 			why: "what a fork's own folder holds follows from the record and the contents that are kept; the run in it is one like any other"},
 		{dir: "host/githook", allow: []string{"host/view", "db", "db/commits", "db/dbtest", "db/keep", "recovery/journal", "tools/githook", "tools/gitrepo/hooklines", "tools/gitrepo/gitconfig", "tools/gitrepo/objects", "tools/durable"},
 			why: "what git runs, and whether a commit has work of a run in it, follows from files and journals; it drives nothing"},
+		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "recovery/fault", "recovery/journal", "tools/durable"},
+			why: "a copy is made and declared here, for every front door; what is shown of it, it does not know"},
 		{dir: "host/pager", why: "a text is paged whatever it says"},
 		{dir: "host/workspace", allow: []string{"host/drive", "host/drive/fold", "db", "db/dbtest", "db/family", "db/keep", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/durable", "tools/files", "tools/gitrepo/objects", "tools/scan"},
 			why: "what calls change is seen by looking at files alone; which call it is, and who is shown it, is decided by who drives"},
@@ -291,7 +296,7 @@ func within(p, dir string) bool {
 // copies, and writes tables of its own.
 func mayReachSQL(dir string) bool {
 	switch dir {
-	case "db", "db/sqlitefile", "db/vault", "db/keep", "db/maintain", "db/dbsqlc", "db/dbtest", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
+	case "db", "db/sqlitefile", "db/vault", "db/keep", "db/maintain", "db/backup", "db/prune", "db/dbsqlc", "db/dbtest", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
 		return true
 	}
 	return false
