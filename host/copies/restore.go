@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"agent/db/backup"
+	"agent/db/maintain"
 	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery/fault"
@@ -50,7 +51,7 @@ func Restore(ctx context.Context, a *app.App, file string, open *Opener, decide 
 	}
 	r.WentOn = on.String()
 	d := Decision{on, "it was restored from a backup of " + view.Stamp(r.Made), r.Made}
-	if err := decided(ctx, a, temp, d); err != nil {
+	if err := decided(ctx, a, file, temp, d); err != nil {
 		return r, fmt.Errorf("restore %s: %w", file, err)
 	}
 	fault.Hit(fault.StoreDecided)
@@ -81,13 +82,25 @@ func (e *OccupiedError) Error() string {
 }
 
 // decided records the decision in a folder that has not its place yet.
-func decided(ctx context.Context, a *app.App, temp string, d Decision) error {
+func decided(ctx context.Context, a *app.App, file, temp string, d Decision) error {
 	f, err := a.OpenRaw(ctx, temp, app.RawOptions{Write: true})
 	if err != nil {
 		return err
 	}
-	_, err = Apply(ctx, f.Host, d)
+	if err = ordinary(ctx, f.Store, file); err == nil {
+		_, err = Apply(ctx, f.Host, d)
+	}
 	return errors.Join(err, f.Close())
+}
+
+// ordinary refuses a backup with tables that are not as this program makes them, such as one with a
+// trigger that somebody added.
+func ordinary(ctx context.Context, s *app.Store, file string) error {
+	list, err := maintain.SchemaDifferences(ctx, s)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return &backup.RefusedError{Path: file, What: "in it, " + list[0].String(), Remedy: "if you trust it: agent doctor --fix where it was made, then back up again"}
 }
 
 // placed gives the folder its name. An empty folder of that name is replaced.

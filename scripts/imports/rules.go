@@ -184,7 +184,7 @@ func frontDoors() []rule {
 			why: "what a fork's own folder holds follows from the record and the contents that are kept; the run in it is one like any other"},
 		{dir: "host/githook", allow: []string{"host/view", "db", "db/commits", "db/dbtest", "db/keep", "recovery/journal", "tools/githook", "tools/gitrepo/hooklines", "tools/gitrepo/gitconfig", "tools/gitrepo/objects", "tools/durable"},
 			why: "what git runs, and whether a commit has work of a run in it, follows from files and journals; it drives nothing"},
-		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "recovery/fault", "recovery/journal", "tools/durable"},
+		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "db/maintain", "recovery/fault", "recovery/journal", "tools/durable"},
 			why: "a copy is made and declared here, for every front door; what is shown of it, it does not know"},
 		{dir: "host/pager", why: "a text is paged whatever it says"},
 		{dir: "host/workspace", allow: []string{"host/drive", "host/drive/fold", "db", "db/dbtest", "db/family", "db/keep", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/durable", "tools/files", "tools/gitrepo/objects", "tools/scan"},
