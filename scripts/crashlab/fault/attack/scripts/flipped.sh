@@ -19,6 +19,7 @@ ASK=$("$AGENT" pending | grep -oE '^p-[a-z0-9]+' | head -1)
 "$AGENT" show "$RUN" --calls >"$WORK/honest.out"
 expect 0 "$AGENT" doctor
 cp -a "$S" "$S.good"
+uncopied "$S.good"
 cp ../witness ../witness.good
 
 # flip FILE OFFSET BYTE: writes one byte.
@@ -49,7 +50,7 @@ tried() {
 }
 
 # fresh: the state as it was.
-fresh() { rm -rf "$S" && cp -a "$S.good" "$S" && cp ../witness.good ../witness; }
+fresh() { rm -rf "$S" && cp -a "$S.good" "$S" && unmarked && cp ../witness.good ../witness; }
 
 # Each place of the question, of the large output and of the small one; one letter is another.
 for text in honest-folder ada-lovelace honest-output small-output; do

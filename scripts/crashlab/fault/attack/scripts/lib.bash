@@ -170,3 +170,13 @@ tape() {
 			"$turn" "$(quoted "$delta"$'\n\ndata: [DONE]\n\n')" >>"$file"
 	done
 }
+
+# uncopied FOLDER: a state folder that was copied counts as the one that it was copied from, as if
+# the disk had been put back as a whole.
+uncopied() {
+	command -v sqlite3 >/dev/null || untried 'there is no sqlite3'
+	sqlite3 "$1/agent.db" "UPDATE store SET inode = 0, born = 0, machine = ''" || fail "uncopied $1"
+}
+
+# unmarked: the marks outside of state folders are those of another disk.
+unmarked() { rm -rf "${XDG_CACHE_HOME:-$HOME/.cache}/agent/marks"; }

@@ -38,6 +38,7 @@ expect 0 "$AGENT" doctor
 mapfile -t open < <("$AGENT" ls --all --json 2>/dev/null | grep -oE '"r-[a-z0-9]+","thread_id":"[^"]*","status":"(waiting|interrupted)' | grep -oE 'r-[a-z0-9]+')
 [ ${#open[@]} = 3 ] || fail "${#open[@]} runs are open"
 cp -a "$S" "$S.good"
+uncopied "$S.good"
 cp "$W" "$W.good"
 
 damage=(
@@ -62,6 +63,7 @@ damage=(
 hurt() {
 	rm -rf "$S"
 	cp -a "$S.good" "$S"
+	unmarked
 	cp "$W.good" "$W"
 	sqlite3 "$S/agent.db" "PRAGMA foreign_keys=off; $1" >"$WORK/sql.out" 2>&1 || fail "$1: $(cat "$WORK/sql.out")"
 }
