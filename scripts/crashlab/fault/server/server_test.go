@@ -33,9 +33,9 @@ func TestScriptsCoverThePoints(t *testing.T) {
 		}
 	}
 	for _, p := range fault.All() {
-		if slices.Contains(slices.Concat(fault.Delegating(), fault.Flows(), fault.Phases(), fault.Workspaces(), fault.Restoring(), fault.Committing()), p) {
+		if slices.Contains(slices.Concat(fault.Delegating(), fault.Flows(), fault.Phases(), fault.Workspaces(), fault.Restoring(), fault.Committing(), fault.Copying()), p) {
 			// fault/delegate has the stories of the first, TestFlowsKilled of host/command those of
-			// flows, and the tests of tools/scan those of restoring.
+			// flows, the tests of tools/scan those of restoring, and its scripts those of copies.
 			continue
 		}
 		launches := !slices.Contains(fault.Driving(), p) || p == fault.AnswerRecorded || p == fault.BeforeMark
