@@ -351,7 +351,7 @@ func runParams(ctx context.Context, q *dbsqlc.Queries, c journal.RunCreated, now
 	p := dbsqlc.CreateRunParams{
 		ID: c.Run, Thread: c.Thread, Previous: c.Previous, Folder: c.Folder, Words: FirstWords(c.Prompt, wordsLimit),
 		Model: c.Model, Mode: string(c.Mode), MaxTurns: int64(c.Limits.MaxTurns), Version: c.Version, Tools: c.ToolsHash,
-		StartKey: c.StartKey, StartDigest: c.StartDigest, RootThread: c.RootThread, Role: c.Role, CreatedAt: now,
+		StartKey: c.StartKey, StartDigest: c.StartDigest, Name: c.Name, RootThread: c.RootThread, Role: c.Role, CreatedAt: now,
 	}
 	var err error
 	if c.Parent != "" {

@@ -19,13 +19,14 @@ const NewestShown = 20
 
 // RunRow is a run and where it stands.
 //
-// Over budget: at most 36 fields: one row of the table runs, column by column
+// Over budget: at most 37 fields: one row of the table runs, column by column
 type RunRow struct {
 	No         int64
 	ID         string
 	Thread     string
 	Previous   string
 	Folder     string
+	Name       string // what a person calls it; empty: nothing
 	Prompt     string // its first 200 characters
 	Model      string
 	Mode       journal.Mode
@@ -376,7 +377,7 @@ func attach(out []RunRow, calls []dbsqlc.OpenCallsOfRunsRow, asked []PendingRow)
 
 func runRow(r dbsqlc.Run) RunRow {
 	return RunRow{
-		No: r.No, ID: r.ID, Thread: r.Thread, Previous: r.Previous, Folder: r.Folder, Prompt: r.Words, Model: r.Model,
+		No: r.No, ID: r.ID, Thread: r.Thread, Previous: r.Previous, Folder: r.Folder, Name: r.Name, Prompt: r.Words, Model: r.Model,
 		Mode: journal.Mode(r.Mode), Status: recovery.Status(r.Status), Cause: journal.Cause(r.Cause), Detail: r.Detail,
 		StopReason: r.StopReason, Epoch: r.Epoch, LastSeq: r.LastSeq, Turns: int(r.Turns), MaxTurns: int(r.MaxTurns),
 		Calls: int(r.Calls), Unknown: int(r.Unknown), Fruitless: int(max(0, r.Claims-1)),

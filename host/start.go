@@ -38,6 +38,7 @@ type StartRequest struct {
 	From   *journal.Position  // where the conversation goes on; nil: behind the newest run of the thread
 	Rewind *journal.RewindRun // of a run that takes back what others did
 
+	Name        string           // what a person calls the run; "" for nothing
 	StartKey    string           // a request that comes again with it is the same run; "" for none
 	StartDigest string           // Asked.Digest of the request
 	Shown       func(drive.Plan) // gets what is replayed where the run of the key is carried on; nil for nobody
@@ -120,7 +121,7 @@ func (h *Host) created(
 		Run: cmp.Or(req.Run, NewRunID()), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup,
-		StartKey: req.StartKey, StartDigest: req.StartDigest, Digest: req.Digest,
+		Called: journal.Called{StartKey: req.StartKey, StartDigest: req.StartDigest, Name: req.Name}, Digest: req.Digest,
 		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task}, Branch: journal.Branch{From: req.From, Rewind: req.Rewind},
 	}
 	if c.Source != "" && c.Digest == "" {

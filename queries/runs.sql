@@ -5,9 +5,9 @@ INSERT INTO threads (id, key_of, folder, created_at) VALUES (@id, @key_of, @fold
 SELECT * FROM threads WHERE id = @id;
 
 -- name: CreateRun :one
-INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest,
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest, name,
     parent_no, root_no, root_thread, role, created_at, updated_at)
-VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @start_key, @start_digest,
+VALUES (@id, @thread, @previous, @folder, @words, @model, @mode, @max_turns, 'queued', @version, @tools, @start_key, @start_digest, @name,
     @parent_no, @root_no, @root_thread, @role, @created_at, @created_at)
 RETURNING no;
 
@@ -52,6 +52,9 @@ SELECT * FROM runs WHERE no = @no;
 
 -- name: RunByStartKey :one
 SELECT * FROM runs WHERE start_key = @start_key AND start_key <> '';
+
+-- name: NewestNamed :many
+SELECT * FROM runs INDEXED BY runs_by_name WHERE name = @name AND name <> '' ORDER BY no DESC LIMIT 1;
 
 -- name: GetHead :one
 SELECT r.no, r.id, r.thread, r.epoch, r.last_seq, r.status, r.turns, j.digest

@@ -105,8 +105,8 @@ func TestGoldenJournal(t *testing.T) {
 		t.Errorf("the journal of a run that waits for permission says %+v, started by %q", s.Open, s.Created.By)
 	}
 	s = readGolden(t, "testdata/journal-v1-guarded.jsonl", fields) // asked as older binaries do
-	if !s.Restored || s.Turns[0].Calls[0].Phase != journal.PhaseStarted {
-		t.Errorf("the journal of a run below one that was restored says %t, %+v", s.Restored, s.Turns[0].Calls[0])
+	if !s.Restored || s.Created.Name != "nightly build" || s.Turns[0].Calls[0].Phase != journal.PhaseStarted {
+		t.Errorf("the journal of a run below one that was restored says %t, %q, %+v", s.Restored, s.Created.Name, s.Turns[0].Calls[0])
 	}
 	s = readGolden(t, "testdata/journal-v1-flow.jsonl", fields)
 	if s.Status != StatusWaiting || s.Open == nil || s.Open.Phase == nil || s.Open.Phase.About != journal.AboutStart {

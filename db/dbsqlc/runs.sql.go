@@ -142,10 +142,10 @@ func (q *Queries) CountRoots(ctx context.Context) (int64, error) {
 }
 
 const createRun = `-- name: CreateRun :one
-INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest,
+INSERT INTO runs (id, thread, previous, folder, words, model, mode, max_turns, status, version, tools, start_key, start_digest, name,
     parent_no, root_no, root_thread, role, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', ?9, ?10, ?11, ?12,
-    ?13, ?14, ?15, ?16, ?17, ?17)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', ?9, ?10, ?11, ?12, ?13,
+    ?14, ?15, ?16, ?17, ?18, ?18)
 RETURNING no
 `
 
@@ -162,6 +162,7 @@ type CreateRunParams struct {
 	Tools       string
 	StartKey    string
 	StartDigest string
+	Name        string
 	ParentNo    int64
 	RootNo      int64
 	RootThread  string
@@ -183,6 +184,7 @@ func (q *Queries) CreateRun(ctx context.Context, arg CreateRunParams) (int64, er
 		arg.Tools,
 		arg.StartKey,
 		arg.StartDigest,
+		arg.Name,
 		arg.ParentNo,
 		arg.RootNo,
 		arg.RootThread,
@@ -355,6 +357,72 @@ func (q *Queries) GetThread(ctx context.Context, id string) (Thread, error) {
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const newestNamed = `-- name: NewestNamed :many
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_by_name WHERE name = ?1 AND name <> '' ORDER BY no DESC LIMIT 1
+`
+
+func (q *Queries) NewestNamed(ctx context.Context, name string) ([]Run, error) {
+	rows, err := q.db.QueryContext(ctx, newestNamed, name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Run{}
+	for rows.Next() {
+		var i Run
+		if err := rows.Scan(
+			&i.No,
+			&i.ID,
+			&i.Thread,
+			&i.Previous,
+			&i.Folder,
+			&i.Words,
+			&i.Model,
+			&i.Mode,
+			&i.Status,
+			&i.Cause,
+			&i.Detail,
+			&i.StopReason,
+			&i.Epoch,
+			&i.LastSeq,
+			&i.Turns,
+			&i.MaxTurns,
+			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
+			&i.Unknown,
+			&i.Claims,
+			&i.Pid,
+			&i.Boot,
+			&i.Host,
+			&i.Version,
+			&i.Tools,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
+			&i.Name,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const newestRuns = `-- name: NewestRuns :many

@@ -24,7 +24,7 @@ type hit struct{ id, words string }
 func (h hit) String() string { return h.id + "  " + h.words }
 
 // ID completes what a person typed to a whole id: an id, the beginning of one with or without its
-// type, or "last", the newest. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread)
+// type, or "last", the newest. A run is also found by its name: the newest that has it. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread)
 // or 0 for any. *db.UnknownIDError lists what is near, *db.AmbiguousError what fits.
 func ID(ctx context.Context, s *db.Store, kind byte, prefix string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(prefix))
@@ -41,6 +41,9 @@ func ID(ctx context.Context, s *db.Store, kind byte, prefix string) (string, err
 			return err
 		}
 		hits, err := beginning(ctx, q, kind, text)
+		if err == nil {
+			hits, err = named(ctx, q, kind, s.Redact(strings.TrimSpace(prefix)), hits)
+		}
 		if err != nil {
 			return err
 		}
@@ -90,6 +93,21 @@ func beginning(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) (
 		out = append(out, hits...)
 	}
 	return out, nil
+}
+
+// named adds the newest run that has a name to what an id may mean. What begins with the type of an
+// id is none.
+func named(ctx context.Context, q *dbsqlc.Queries, kind byte, name string, found []hit) ([]hit, error) {
+	if !slices.Contains(kindsOf(kind), 'r') || name == "" || len(name) > 1 && name[1] == '-' {
+		return found, nil
+	}
+	rows, err := q.NewestNamed(ctx, name)
+	for _, h := range hits(rows, describeRun) {
+		if !slices.ContainsFunc(found, func(f hit) bool { return f.id == h.id }) {
+			found = append(found, h)
+		}
+	}
+	return found, err
 }
 
 func between(ctx context.Context, q *dbsqlc.Queries, kind byte, low, high string) ([]hit, error) {

@@ -136,3 +136,44 @@ func ask(t *testing.T, s *db.Store, h db.Head, id string) db.Head {
 	t.Helper()
 	return appendAll(t, s, h, dbtest.Events(dbtest.Question(id)), db.AppendOptions{})
 }
+
+// A run is found by its name: the newest that has it. What is an id, or the beginning of one, is
+// not taken for a name, and what is both names both.
+func TestFindByName(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, dbtest.StateDir(t))
+	for run, name := range map[string]string{"r-7k2m9qx4": "nightly", "r-abcdefgh": "7k2"} {
+		create(t, s, run, name)
+	}
+	create(t, s, "r-mmmmmmmm", "nightly")
+	for text, want := range map[string]string{"nightly": "r-mmmmmmmm", " nightly ": "r-mmmmmmmm", "r-7k2": "r-7k2m9qx4", "r-mmm": "r-mmmmmmmm"} {
+		for _, kind := range []byte{'r', 0} {
+			if id, err := find.ID(ctx, s, kind, text); err != nil || id != want {
+				t.Errorf("%q of kind %d is %s and not %s (%v)", text, kind, id, want, err)
+			}
+		}
+	}
+	var several *db.AmbiguousError
+	if _, err := find.ID(ctx, s, 'r', "7k2"); !errors.As(err, &several) || len(several.Candidates) != 2 {
+		t.Errorf("what is a name and the beginning of an id: %v", err)
+	}
+	for _, kind := range []byte{'t', 'p', 'c'} {
+		if id, err := find.ID(ctx, s, kind, "nightly"); err == nil {
+			t.Errorf("the name of a run is the %c %s", kind, id)
+		}
+	}
+	if id, err := find.ID(ctx, s, 'r', "Nightly"); err == nil {
+		t.Errorf("another name is run %s", id)
+	}
+}
+
+func create(t *testing.T, s *db.Store, run, name string) {
+	t.Helper()
+	facts := dbtest.Started(run, "t-"+run[2:])
+	c := facts[0].Body.(journal.RunCreated)
+	c.Name = name
+	facts[0].Body = c
+	if _, err := s.Create(context.Background(), db.ThreadRef{ID: c.Thread, Folder: c.Folder, New: true}, facts); err != nil {
+		t.Fatal(err)
+	}
+}

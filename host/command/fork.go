@@ -76,7 +76,7 @@ func (a forkCommand) fork(ctx context.Context, c *cli.Command) error {
 	if a.detached(c) {
 		return a.detach(ctx, c, "")
 	}
-	req := host.StartRequest{Expire: c.Duration("expire"), From: &journal.Position{Turn: turn}}
+	req := host.StartRequest{Expire: c.Duration("expire"), Name: c.String("name"), From: &journal.Position{Turn: turn}}
 	if req.Prompt, err = a.forkPrompt(ctx, c.Args().Get(1)); err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 }
 
 func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
-	req := host.StartRequest{Expire: c.Duration("expire")}
+	req := host.StartRequest{Expire: c.Duration("expire"), Name: c.String("name")}
 	if err := flags.CheckLimits(c); err != nil {
 		return req, err
 	}

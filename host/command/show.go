@@ -239,6 +239,9 @@ func (s showing) rules(ctx context.Context, t *terminal.Printer, v view.Run, b j
 		}
 		t.Pair("below", fmt.Sprintf("run %s, as %s", above, v.Role))
 	}
+	if v.Name != "" {
+		t.Pair("name", v.Name)
+	}
 	t.Pair("thread", thread)
 	t.Pair("folder", s.app.Tilde(b.Folder))
 	t.Pair("model", view.ModelText(b)+view.ProviderText(b.Setup.Provider))

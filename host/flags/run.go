@@ -32,6 +32,7 @@ func Model() []cli.Flag {
 		&cli.StringFlag{Name: "max-cost", Usage: "ask after this many US `DOLLARS`, such as 2.50, whether to go on; 0 for no limit"},
 		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after `TIME` without data (default: that of config.toml, else 2m, and 10m on this machine)", HideDefault: true},
 		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summarising older turns"},
+		&cli.StringFlag{Name: "name", Usage: "call the run `NAME`: commands that take a run find the newest of that name", Validator: host.CheckName},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
 		&cli.StringFlag{Name: "start-key", Usage: "name this start `KEY`: given again, it is the same run and never a second one", Validator: host.CheckStartKey},
 		Record(),

@@ -46,7 +46,7 @@ func withKey(key string) func(*http.Request) {
 func (w *world) record(job launch.Job, key string) {
 	thread := "t" + job.Run[1:]
 	err := w.journals.Begin(context.Background(), job.Run, thread,
-		journal.Event{Body: journal.RunCreated{Run: job.Run, Thread: thread, By: job.By, Prompt: "p", Folder: "/w", Model: "m", Mode: journal.ModeAsk, StartKey: key, StartDigest: "d"}},
+		journal.Event{Body: journal.RunCreated{Run: job.Run, Thread: thread, By: job.By, Prompt: "p", Folder: "/w", Model: "m", Mode: journal.ModeAsk, Called: journal.Called{StartKey: key, StartDigest: "d"}}},
 		journal.Event{Body: journal.RunClaimed{Epoch: 1, PID: 1, Detached: true}})
 	if err != nil {
 		w.t.Error(err)

@@ -48,6 +48,9 @@ func (t *Terminal) addRuns(table *Table, runs []view.Run, depth int, now time.Ti
 			next = view.AnswerCommand(r.UnknownBelow[0].ID)
 		}
 		about := view.PromptStart(r.Prompt)
+		if r.Name != "" {
+			about = r.Name + ": " + about
+		}
 		if r.Role != "" {
 			about = r.Role + ": " + about
 		}

@@ -15,7 +15,7 @@ import (
 
 // Run is a run as ls shows it. Fields are only ever added.
 //
-// Over budget: at most 28 fields: one object of --json, which only ever grows
+// Over budget: at most 29 fields: one object of --json, which only ever grows
 type Run struct {
 	ID         string          `json:"id"`
 	Thread     string          `json:"thread_id"`
@@ -24,6 +24,7 @@ type Run struct {
 	Detail     string          `json:"detail,omitempty"`
 	StopReason string          `json:"stop_reason,omitempty"`
 	Folder     string          `json:"folder"`
+	Name       string          `json:"name,omitempty"`
 	Prompt     string          `json:"prompt"` // its beginning
 	Model      string          `json:"model"`
 	Mode       journal.Mode    `json:"mode"`
@@ -130,7 +131,7 @@ type Runs struct {
 func NewRun(r db.RunRow, now time.Time) Run {
 	v := Run{
 		ID: r.ID, Thread: r.Thread, Status: r.Status, Cause: r.Cause, Detail: r.Detail, StopReason: r.StopReason,
-		Folder: r.Folder, Prompt: r.Prompt, Model: r.Model, Mode: r.Mode, Turns: r.Turns, MaxTurns: r.MaxTurns,
+		Folder: r.Folder, Name: r.Name, Prompt: r.Prompt, Model: r.Model, Mode: r.Mode, Turns: r.Turns, MaxTurns: r.MaxTurns,
 		Calls: r.Calls, NumUnknown: r.Unknown, Unknown: []Unknown{}, Fruitless: r.Fruitless, Created: r.Created, Updated: r.Updated,
 		Detached: r.Detached, Kin: Kin{Parent: r.Parent, Root: r.Root, Role: r.Role},
 	}

@@ -73,8 +73,7 @@ type RunCreated struct {
 	ToolsHash string        `json:"tools"`
 	Setup     Setup         `json:"setup,omitzero"`
 
-	StartKey    string `json:"start_key,omitempty"`    // a start that is given the same key is this run
-	StartDigest string `json:"start_digest,omitempty"` // SHA-256 of the request that the key was given with
+	Called
 
 	Branch
 
