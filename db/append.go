@@ -72,7 +72,10 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.E
 			if h, err = s.createRun(t, thread, b); sqlitefile.IsTaken(err) {
 				return ErrIDTaken
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return s.ended(t, h)
 		})
 	})
 	if err != nil {
@@ -187,7 +190,9 @@ func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o Ap
 				}
 			}
 			var err error
-			next, err = s.appendFacts(t, h, b, o)
+			if next, err = s.appendFacts(t, h, b, o); err == nil && !h.Status.Terminal() {
+				err = s.ended(t, next)
+			}
 			return err
 		})
 	})

@@ -103,3 +103,6 @@ ORDER BY no;
 
 -- name: RunIDs :many
 SELECT no, id FROM runs WHERE no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)));
+
+-- name: RunsNumbered :many
+SELECT * FROM runs WHERE no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT))) ORDER BY no DESC;

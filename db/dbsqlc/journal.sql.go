@@ -150,3 +150,41 @@ func (q *Queries) GetFact(ctx context.Context, id int64) (Journal, error) {
 	)
 	return i, err
 }
+
+const saidFacts = `-- name: SaidFacts :many
+SELECT id, turn, kind, v, time, body, body_hash, digest FROM journal WHERE id BETWEEN ?1 AND ?2 AND (kind = 1 OR kind = 6 OR kind = 7 OR kind = 8 OR kind = 22) ORDER BY id
+`
+
+// The facts of a run that have what a person searches for: its first, messages and its end. The
+// kinds are those of db/kinds.go.
+func (q *Queries) SaidFacts(ctx context.Context, first int64, final int64) ([]Journal, error) {
+	rows, err := q.db.QueryContext(ctx, saidFacts, first, final)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Journal{}
+	for rows.Next() {
+		var i Journal
+		if err := rows.Scan(
+			&i.ID,
+			&i.Turn,
+			&i.Kind,
+			&i.V,
+			&i.Time,
+			&i.Body,
+			&i.BodyHash,
+			&i.Digest,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -673,6 +673,72 @@ func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxR
 	return items, nil
 }
 
+const runsNumbered = `-- name: RunsNumbered :many
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE no IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) ORDER BY no DESC
+`
+
+func (q *Queries) RunsNumbered(ctx context.Context, numbers string) ([]Run, error) {
+	rows, err := q.db.QueryContext(ctx, runsNumbered, numbers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Run{}
+	for rows.Next() {
+		var i Run
+		if err := rows.Scan(
+			&i.No,
+			&i.ID,
+			&i.Thread,
+			&i.Previous,
+			&i.Folder,
+			&i.Words,
+			&i.Model,
+			&i.Mode,
+			&i.Status,
+			&i.Cause,
+			&i.Detail,
+			&i.StopReason,
+			&i.Epoch,
+			&i.LastSeq,
+			&i.Turns,
+			&i.MaxTurns,
+			&i.Calls,
+			&i.FirstCall,
+			&i.LastCall,
+			&i.Unknown,
+			&i.Claims,
+			&i.Pid,
+			&i.Boot,
+			&i.Host,
+			&i.Version,
+			&i.Tools,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.EndedAt,
+			&i.Detached,
+			&i.StartKey,
+			&i.StartDigest,
+			&i.ParentNo,
+			&i.RootNo,
+			&i.RootThread,
+			&i.Role,
+			&i.Progress,
+			&i.Name,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runsOfFolder = `-- name: RunsOfFolder :many
 SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_by_folder WHERE folder = ?1 AND root_no = 0 ORDER BY no DESC LIMIT ?2
 `

@@ -63,6 +63,7 @@ type searcher struct {
 	found    []Exposed
 }
 
+// search leaves out the index of words: what it has comes from the journal, in pieces.
 func (f *searcher) search() error {
 	tables, err := sqlitefile.Lines(f.ctx, f.conn, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT GLOB 'search*' ORDER BY name")
 	if err != nil {

@@ -36,10 +36,14 @@ func SchemaDifferences(ctx context.Context, s *db.Store) ([]SchemaDifference, er
 	if err == nil {
 		have, err = sqlitefile.Records(ctx, s.File().Readers(), query)
 	}
+	var damage string
+	if err == nil {
+		damage, err = damageOfWords(ctx, s)
+	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		return nil, fmt.Errorf("compare the schema of %s: %w", s.File().Path(), s.File().Explain(err))
 	}
-	return schemaDifferences(have, want), nil
+	return wholeWords(schemaDifferences(have, want), have, want, damage), nil
 }
 
 func schemaDifferences(have, want []sqlitefile.Record) []SchemaDifference {
@@ -90,6 +94,9 @@ func RepairSchema(ctx context.Context, s *db.Store) ([]SchemaDifference, error) 
 	list = slices.DeleteFunc(list, func(d SchemaDifference) bool { return !d.Repairable() })
 	err = s.File().Write(ctx, func(t *sqlitefile.Tx) error {
 		for _, d := range list {
+			if ofWords(d.Name) {
+				continue
+			}
 			for _, text := range d.repair {
 				if err := t.Once(text); err != nil {
 					return fmt.Errorf("%s %s: %w", d.Kind, d.Name, err)
@@ -100,6 +107,11 @@ func RepairSchema(ctx context.Context, s *db.Store) ([]SchemaDifference, error) 
 	})
 	if err != nil {
 		return nil, fmt.Errorf("repair the schema of %s: %w", s.File().Path(), s.File().Explain(err))
+	}
+	if at := slices.IndexFunc(list, func(d SchemaDifference) bool { return ofWords(d.Name) }); at >= 0 {
+		if err := repairWords(ctx, s, list[at]); err != nil {
+			return slices.Delete(list, at, at+1), err
+		}
 	}
 	return list, nil
 }

@@ -287,6 +287,13 @@ const leastRoom = 64 << 10
 // IsTaken says that a row with this key exists already.
 func IsTaken(err error) bool { c := code(err); return c == codeUnique || c == codePrimaryKey }
 
+// IsDamaged says that something in the database is damaged, or not there, and that the transaction
+// in which that was met goes on.
+func IsDamaged(err error) bool {
+	c := code(err) & 0xff
+	return c == codeError || c == codeCorrupt
+}
+
 // IsUnreadable says that no row of a table can be read: it is not there, or the file is no
 // database.
 func IsUnreadable(err error) bool {
