@@ -22,15 +22,56 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 	if err != nil {
 		return nil, 0, err
 	}
-	marks := map[string]host.Mark{}
-	if !s.CanWrite() || len(s.Lost) > 0 { // what could not be marked is only shown
-		if rows, err = s.unmarked(ctx, f, rows, marks); err != nil {
-			return nil, 0, err
+	marks, err := s.lost(ctx)
+	if err == nil {
+		rows, err = s.unmarked(ctx, f, rows, marks)
+	}
+	if err == nil {
+		list, err = s.completed(ctx, rows, marks)
+	}
+	return list, left, err
+}
+
+// Listed completes rows that were found otherwise in the same way.
+func (s *Folder) Listed(ctx context.Context, rows []RunRow) ([]view.Run, error) {
+	marks, err := s.lost(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.completed(ctx, rows, marks)
+	for i, v := range list { // a newer run of its thread may not be among those that were found
+		newest := false
+		if err == nil && v.Continues(true) {
+			newest, err = s.newest(ctx, v)
+			list[i].Next = view.Next(v, newest, fault.Now())
 		}
 	}
+	return list, err
+}
+
+// newest says whether a run is the newest of its thread.
+func (s *Folder) newest(ctx context.Context, v view.Run) (bool, error) {
+	rows, err := s.Store.ThreadRuns(ctx, v.Thread)
+	return err == nil && rows[len(rows)-1].ID == v.ID, err
+}
+
+// lost are the runs that lost their owner and could not be marked, which is only shown.
+func (s *Folder) lost(ctx context.Context) (map[string]host.Mark, error) {
+	marks := map[string]host.Mark{}
+	if s.CanWrite() && len(s.Lost) == 0 {
+		return marks, nil
+	}
+	found, err := s.Reconcile(ctx, false)
+	for _, m := range found {
+		marks[m.Run] = m
+	}
+	return marks, err
+}
+
+func (s *Folder) completed(ctx context.Context, rows []RunRow, marks map[string]host.Mark) ([]view.Run, error) {
 	grown, err := s.families(ctx, rows)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	out := make([]view.Run, 0, len(rows))
 	later := map[string]bool{} // threads of which a newer run was listed
@@ -41,14 +82,14 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 			v.Status, v.Cause, v.Detail, v.Unmarked = recovery.StatusInterrupted, m.Cause, m.Detail, true
 		}
 		if err := s.owned(&v); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		v.Unknown = s.Undecided(ctx, row.Undecided)
 		v.Next = view.Next(v, !later[v.Thread], fault.Now())
 		later[v.Thread] = true
 		out = append(out, v)
 	}
-	return out, left, undo.Mark(ctx, &s.Process, rows, out)
+	return out, undo.Mark(ctx, &s.Process, rows, out)
 }
 
 // families looks for the runs that others have made. What it gives completes one of them with their
@@ -78,12 +119,7 @@ func (s *Folder) families(ctx context.Context, rows []RunRow) (complete func(*vi
 
 // unmarked adds the runs that lost their owner to a list in which they belong.
 func (s *Folder) unmarked(ctx context.Context, f Filter, rows []RunRow, marks map[string]host.Mark) ([]RunRow, error) {
-	lost, err := s.Reconcile(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range lost {
-		marks[m.Run] = m
+	for _, m := range marks {
 		there := slices.ContainsFunc(rows, func(r RunRow) bool { return r.ID == m.Run })
 		if there || (f.Waiting && !f.Interrupted) {
 			continue
@@ -149,11 +185,9 @@ func now(ctx context.Context, s *Folder, row RunRow) (view.Run, error) {
 	v.Unknown = s.Undecided(ctx, row.Undecided)
 	newest := false
 	if v.Continues(true) {
-		rows, err := s.Store.ThreadRuns(ctx, v.Thread)
-		if err != nil {
+		if newest, err = s.newest(ctx, v); err != nil {
 			return v, err
 		}
-		newest = rows[len(rows)-1].ID == v.ID
 	}
 	v.Next = view.Next(v, newest, fault.Now())
 	return v, nil

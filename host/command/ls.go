@@ -3,11 +3,17 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
+	"agent/host/flags"
+	"agent/host/search"
 	"agent/host/view"
+	"agent/recovery"
+	"agent/recovery/fault"
 )
 
 const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and
@@ -15,6 +21,13 @@ everything interrupted or waiting. Each line ends with the command that
 brings the run forward. Questions are compared with their digests; what else
 stands here comes from the list of runs, which agent doctor compares with the
 record.
+
+--search finds runs that have ended by the words of their prompts, of the
+messages that were added, and of their answers, as they are recorded, without
+secrets. All words must occur, in any order; the last one may go on ("deploy
+prod" finds production); "in quotes" they stand side by side. --search,
+--name, --status, --since and --dir go together; the 20 newest are listed, all
+with --all.
 
 Of a rewind the status says what it takes back, such as "undo of r-7k2m", and
 of a run that was taken back, by which one: "taken back by r-9x3f".
@@ -26,8 +39,9 @@ EXAMPLE
    agent ls
    agent ls --children
    agent ls --interrupted
-   agent ls --dir .
-   agent ls --all --json
+   agent ls --search 'parser "race condition"' --since 7d
+   agent ls --status failed,cancelled --dir .
+   agent ls --name 'nightly*' --all --json
 
 EXIT STATUS
    0 listed, also when there is nothing; 1 the state folder cannot be used;
@@ -47,6 +61,10 @@ func (a lsCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "interrupted", Usage: "only runs that can be resumed"},
 			&cli.BoolFlag{Name: "waiting", Usage: "only runs that wait for a person"},
 			&cli.BoolFlag{Name: "all", Usage: "every run"},
+			&cli.StringFlag{Name: "search", Usage: "only runs with all words of `TEXT` in prompt or answer"},
+			&cli.StringFlag{Name: "name", Usage: "only runs that are called `NAME`; NAME* is the beginning of a name"},
+			&cli.StringFlag{Name: "status", Usage: "only runs with `STATUS`, or one of several with commas between them; unfinished is all that have not ended"},
+			flags.SinceFlag(),
 			&cli.BoolFlag{Name: "children", Usage: "below each run also those that it has made"},
 			jsonFlag(),
 		},
@@ -62,6 +80,10 @@ func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 	if f.All && (f.Interrupted || f.Waiting) {
 		return app.Usage(errors.New("give --all, or --interrupted and --waiting"))
 	}
+	wanted, err := a.wanted(c, f)
+	if err != nil {
+		return err
+	}
 	v := view.Runs{Version: 1, Runs: []view.Run{}}
 	s, err := a.open(ctx, app.Read)
 	switch {
@@ -71,7 +93,12 @@ func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 	case err != nil:
 		return err
 	}
-	v.Runs, v.Older, err = s.List(ctx, f)
+	if wanted == nil {
+		v.Runs, v.Older, err = s.List(ctx, f)
+	} else {
+		v.WithOlder = "the same with --all"
+		v.Runs, v.Older, err = search.List(ctx, s.Folder, *wanted, func(format string, args ...any) { a.Say(a.Err, "agent: "+format, args...) })
+	}
 	if err == nil && c.Bool("children") {
 		err = app.AddChildren(ctx, s.Folder, v.Runs, false)
 	}
@@ -80,12 +107,76 @@ func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 			v.Behind = b.What
 		}
 		nothing := a.nothingListed(f)
+		if wanted != nil {
+			nothing = a.nothingFits(c)
+		}
 		if v.Behind != "" {
 			nothing = "no such run is in this database"
 		}
 		a.print(c, v, func() { a.Runs(v, nothing) })
 	}
 	return errors.Join(err, s.unlessBehind(), s.close())
+}
+
+// wanted is what the flags say of the runs that are looked for; nil where they say nothing.
+func (a lsCommand) wanted(c *cli.Command, f app.Filter) (*search.Filter, error) {
+	w := search.Filter{Words: c.String("search"), Name: c.String("name"), Limit: app.NewestShown}
+	var err error
+	if w.Words != "" {
+		if err = search.CheckWords(w.Words); err != nil {
+			return nil, app.Usage(fmt.Errorf("--search %s: %v", w.Words, err))
+		}
+	}
+	if text := c.String("status"); text != "" {
+		if f.Interrupted || f.Waiting {
+			return nil, app.Usage(errors.New("give --status alone, such as --status interrupted,waiting"))
+		}
+		if err = search.ReadStatuses(&w, text); err != nil {
+			return nil, app.Usage(fmt.Errorf("--status: %v", err))
+		}
+	}
+	if w.Since, err = flags.ReadSince(c, fault.Now()); err != nil {
+		return nil, err
+	}
+	if !c.IsSet("search") && !c.IsSet("name") && !c.IsSet("status") && !c.IsSet("since") {
+		return nil, nil
+	}
+	if f.Interrupted {
+		w.Statuses = append(w.Statuses, recovery.StatusInterrupted)
+	}
+	if f.Waiting {
+		w.Statuses = append(w.Statuses, recovery.StatusWaiting)
+	}
+	if f.All || f.Interrupted || f.Waiting {
+		w.Limit = 0
+	}
+	return &w, nil
+}
+
+// nothingFits says what was looked for.
+func (a lsCommand) nothingFits(c *cli.Command) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if words := c.String("search"); words != "" {
+		add("ended, with the words %s", words)
+	}
+	if name := c.String("name"); strings.HasSuffix(name, "*") {
+		add("called %s", name)
+	} else if name != "" {
+		add("called %s (%s* is the beginning of a name)", name, name)
+	}
+	for _, flag := range []string{"interrupted", "waiting"} {
+		if c.Bool(flag) {
+			add("%s", flag)
+		}
+	}
+	if status := c.String("status"); status != "" {
+		add("%s", strings.ReplaceAll(status, ",", " or "))
+	}
+	if since := c.String("since"); since != "" {
+		add("started since %s", since)
+	}
+	return "no run fits: " + strings.Join(parts, "; ") + a.inFolder()
 }
 
 func (a lsCommand) nothingListed(f app.Filter) string {

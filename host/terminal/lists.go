@@ -4,6 +4,7 @@ import (
 	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/fault"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func (t *Terminal) Runs(v view.Runs, nothing string) {
 	t.addRuns(&table, v.Runs, 0, now)
 	table.Write(t.Out)
 	if v.Older > 0 {
-		t.Say(t.Out, "%s: agent ls --all", view.Count(v.Older, "older run"))
+		t.Say(t.Out, "%s: %s", view.Count(v.Older, "older run"), cmp.Or(v.WithOlder, "agent ls --all"))
 	}
 }
 

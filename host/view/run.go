@@ -124,6 +124,8 @@ type Runs struct {
 	Runs    []Run  `json:"runs"`
 	Older   int    `json:"older"`            // runs that are not listed; ls --all lists them
 	Behind  string `json:"behind,omitempty"` // how the database is older than its folder, which knows of more
+
+	WithOlder string `json:"-"` // the command that lists those too
 }
 
 // NewRun shows a row of runs as it is now. Who drives the run, its undecided calls and what to do
