@@ -29,6 +29,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"run", runCommand{a}.command, ""},
 		{"attach", attachCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"ls", lsCommand{a}.command, "only runs that work in `FOLDER`"},
+		{"stats", statsCommand{a}.command, "only runs that work in `FOLDER`, with those below them"},
 		{"show", showCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"resume", resumeCommand{a}.command, "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"},
 		{"answer", answerCommand{a}.command, "without an id, and with last: only questions of runs that work in `FOLDER`"},
