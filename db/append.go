@@ -75,7 +75,7 @@ func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.E
 			if err != nil {
 				return err
 			}
-			return s.ended(t, h)
+			return ended(s, t, h)
 		})
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o Ap
 			}
 			var err error
 			if next, err = s.appendFacts(t, h, b, o); err == nil && !h.Status.Terminal() {
-				err = s.ended(t, next)
+				err = ended(s, t, next)
 			}
 			return err
 		})

@@ -2,19 +2,11 @@ package db
 
 import (
 	"context"
-	"strings"
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
+	"agent/db/words"
 	"agent/recovery/journal"
-)
-
-// What is written into the index of words. sqlc does not know the number of a row in a virtual
-// table.
-const (
-	addWords  = "INSERT OR REPLACE INTO search (rowid, prompt, answer) VALUES (?, ?, ?)"
-	hasTables = "SELECT COUNT(*) FROM sqlite_schema WHERE name IN ('search', 'search_config', 'search_data', 'search_docsize', 'search_idx')"
-	wordsMost = 1 << 20 // the most of a text that the index takes in, bytes
 )
 
 // AddWords takes the words of runs that have ended into the index that they are searched in, in one
@@ -22,7 +14,7 @@ const (
 func AddWords(ctx context.Context, s *Store, numbers []int64) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, no := range numbers {
-			if err := s.indexWords(t, no); err != nil {
+			if err := takeIn(s, t, no); err != nil {
 				return err
 			}
 		}
@@ -31,7 +23,7 @@ func AddWords(ctx context.Context, s *Store, numbers []int64) error {
 }
 
 // ended takes in the words of a root that has just ended.
-func (s *Store) ended(t *tx, h Head) error {
+func ended(s *Store, t *tx, h Head) error {
 	if !h.Status.Terminal() {
 		return nil
 	}
@@ -39,83 +31,25 @@ func (s *Store) ended(t *tx, h Head) error {
 	if err != nil || r.RootNo > 0 {
 		return err
 	}
-	return s.indexWords(t, h.No)
+	return takeIn(s, t, h.No)
 }
 
-// indexWords writes what the index has of a run. An index that is damaged, or gone, keeps no run
-// from ending: it stays as it is, and the run is one that is not in it. SQLite writes a part of the
-// index at the commit, where an error would be everybody's; the second savepoint has it written
-// before.
-func (s *Store) indexWords(t *tx, no int64) error {
-	prompt, answer := s.said(t, no)
-	var tables int
-	if err := t.db.QueryRowContext(context.Background(), hasTables).Scan(&tables); err != nil || tables != 5 {
-		return err
-	}
-	if err := execAll(t, "SAVEPOINT words"); err != nil {
-		return err
-	}
-	_, err := t.db.ExecContext(context.Background(), addWords, no, prompt, answer)
-	if err == nil {
-		err = execAll(t, "SAVEPOINT written", "RELEASE written")
-	}
-	if err != nil && !sqlitefile.IsDamaged(err) && !sqlitefile.IsTaken(err) {
-		return err
-	}
-	if err != nil {
-		return execAll(t, "ROLLBACK TO words", "RELEASE words")
-	}
-	return execAll(t, "RELEASE words")
-}
-
-func execAll(t *tx, texts ...string) error {
-	for _, text := range texts {
-		if _, err := t.db.ExecContext(context.Background(), text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// said is what a person searches for in a run, as it is stored, without secrets: its prompt with
-// the messages that a person added, and how it ended. Damage is reported by who reads the run.
-func (s *Store) said(t *tx, no int64) (prompt, answer string) {
+// takeIn writes the words of a run, as its texts are stored. Damage is reported by who reads the
+// run.
+func takeIn(s *Store, t *tx, no int64) error {
 	rows, err := t.q.SaidFacts(context.Background(), FactID(no, 0), FactID(no, MaxSeq))
-	if err != nil {
-		return "", ""
+	if err != nil && !sqlitefile.IsDamaged(err) {
+		return err
 	}
-	var asked, last []string
+	var bodies []journal.Body
 	d := decoder{s: s.Journal, q: t.q}
 	for i := range rows {
 		var f decoded
-		d.decode(context.Background(), &rows[i], &f)
-		switch b := f.body.(type) {
-		case journal.RunCreated:
-			asked = append(asked, b.Prompt)
-		case journal.MessageAdded:
-			if b.By != agentItself {
-				asked = append(asked, b.Text)
-			}
-		case journal.RunCompleted:
-			last = append(last, b.Text)
-		case journal.RunFailed:
-			last = append(last, b.Text, b.Reason)
-		case journal.RunCancelled:
-			last = append(last, b.Reason)
+		if d.decode(context.Background(), &rows[i], &f); f.body != nil {
+			bodies = append(bodies, f.body)
 		}
 	}
-	return indexed(asked), indexed(last)
-}
-
-// agentItself is by whom a message is that no person added.
-const agentItself = "agent"
-
-func indexed(texts []string) string {
-	text := strings.Join(texts, "\n")
-	if len(text) > wordsMost {
-		text = strings.ToValidUTF8(text[:wordsMost], "")
-	}
-	return text
+	return words.Add(t.db, no, bodies)
 }
 
 // Numbered reads runs by their numbers, the newest first.

@@ -107,8 +107,8 @@ func (s *spending) ownCost(p *journal.Price) (micros int64, known bool) {
 	return s.before.micros + p.Cost(s.charged().Minus(s.before.usage)), true
 }
 
-// OwnSpending is what the run itself was charged with, without the runs below it; known says whether
-// what that cost is.
+// OwnSpending is what the run itself was charged with, without the runs below it; known says
+// whether what that cost is.
 func OwnSpending(s *State) (u journal.Usage, estimated bool, micros int64, known bool) {
 	u, estimated = s.charged(), s.Estimated != journal.Usage{}
 	if u == (journal.Usage{}) {

@@ -7,6 +7,23 @@ import (
 	"testing"
 )
 
+// Raw changes a database behind the store's back, in ways that it refuses. The store is closed.
+func Raw(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	pool, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range statements {
+		if _, err := pool.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // BreakPage has a page under a kept content, which is long enough to have pages of its own, lead
 // nowhere. The store is closed.
 func BreakPage(t testing.TB, path, name string) {

@@ -24,8 +24,9 @@ type hit struct{ id, words string }
 func (h hit) String() string { return h.id + "  " + h.words }
 
 // ID completes what a person typed to a whole id: an id, the beginning of one with or without its
-// type, or "last", the newest. A run is also found by its name: the newest that has it. kind is 'r' (run), 'p' (pending request), 'c' (call), 't' (thread)
-// or 0 for any. *db.UnknownIDError lists what is near, *db.AmbiguousError what fits.
+// type, or "last", the newest. A run is also found by its name: the newest that has it. kind is 'r'
+// (run), 'p' (pending request), 'c' (call), 't' (thread) or 0 for any. *db.UnknownIDError lists
+// what is near, *db.AmbiguousError what fits.
 func ID(ctx context.Context, s *db.Store, kind byte, prefix string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(prefix))
 	var id string

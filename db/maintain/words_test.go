@@ -2,7 +2,6 @@ package maintain
 
 import (
 	"context"
-	"database/sql"
 	"path/filepath"
 	"testing"
 
@@ -30,16 +29,7 @@ func TestIndexOfWordsIsMadeAnew(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			raw, err := sql.Open("sqlite", filepath.Join(dir, db.FileName))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := raw.Exec(c.damage); err != nil {
-				t.Fatal(err)
-			}
-			if err := raw.Close(); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Raw(t, filepath.Join(dir, db.FileName), c.damage)
 			s = openStore(t, dir)
 			if r, err := Check(ctx, s); err != nil || len(r.Problems) > 0 {
 				t.Errorf("%v, %v", r.Problems, err)

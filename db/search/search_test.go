@@ -2,8 +2,8 @@ package search_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,34 +161,18 @@ func FuzzExpression(f *testing.F) {
 
 // What is stored is what can be found: a secret is not, and its placeholder is found by it.
 func TestSecretIsNotInTheIndex(t *testing.T) {
-	dir := dbtest.StateDir(t)
-	s := open(t, dir, nil)
+	s := open(t, dbtest.StateDir(t), nil)
 	record(t, s, several()...)
 	if got := found(t, s, search.Filter{Words: "ghp_16C7e42F292c6912E7710c838347Ae178B4a"}); got != "f" {
 		t.Errorf("the placeholder of a secret is found in %q", got)
 	}
-	raw, err := sql.Open("sqlite", filepath.Join(dir, db.FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close() // it is only read from
-	terms, err := sqlitefile.Lines(context.Background(), connection(t, raw), "SELECT hex(block) FROM search_data")
+	terms, err := sqlitefile.Records(context.Background(), s.File().Readers(), "SELECT hex(block) AS block FROM search_data")
 	if err != nil || len(terms) == 0 {
 		t.Fatal(terms, err)
 	}
-	if strings.Contains(strings.ToLower(strings.Join(terms, " ")), strings.ToLower("31366337653432")) { // 16c7e42
+	if strings.Contains(strings.ToLower(fmt.Sprint(terms)), strings.ToLower("31366337653432")) { // 16c7e42
 		t.Error("the index has a secret")
 	}
-}
-
-func connection(t *testing.T, pool *sql.DB) *sql.Conn {
-	t.Helper()
-	c, err := pool.Conn(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 // Filters combine, with the words and without.
@@ -276,16 +260,7 @@ func TestDamagedIndex(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			raw, err := sql.Open("sqlite", filepath.Join(dir, db.FileName))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := raw.Exec(damage); err != nil {
-				t.Fatal(err)
-			}
-			if err := raw.Close(); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Raw(t, filepath.Join(dir, db.FileName), damage)
 			s = open(t, dir, nil)
 			for _, run := range []string{"r-gggggggg", "r-hhhhhhhh"} {
 				record(t, s, said{run: run, prompt: "it ends", end: journal.RunCompleted{Text: "done"}})
@@ -293,7 +268,7 @@ func TestDamagedIndex(t *testing.T) {
 					t.Fatal(row.Status, err)
 				}
 			}
-			_, _, err = search.Runs(ctx, s, search.Filter{Words: "ends"})
+			_, _, err := search.Runs(ctx, s, search.Filter{Words: "ends"})
 			if takeIn := search.TakeIn(ctx, s, func(int, int) {}); !errors.Is(err, search.ErrDamaged) && !errors.Is(takeIn, search.ErrDamaged) {
 				t.Errorf("a search says %v, and taking in %v", err, takeIn)
 			}

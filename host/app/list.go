@@ -22,41 +22,41 @@ func (s *Folder) List(ctx context.Context, f Filter) (list []view.Run, left int,
 	if err != nil {
 		return nil, 0, err
 	}
-	marks, err := s.lost(ctx)
+	marks, err := lostMarks(ctx, s)
 	if err == nil {
 		rows, err = s.unmarked(ctx, f, rows, marks)
 	}
 	if err == nil {
-		list, err = s.completed(ctx, rows, marks)
+		list, err = completed(ctx, s, rows, marks)
 	}
 	return list, left, err
 }
 
 // Listed completes rows that were found otherwise in the same way.
-func (s *Folder) Listed(ctx context.Context, rows []RunRow) ([]view.Run, error) {
-	marks, err := s.lost(ctx)
+func Listed(ctx context.Context, s *Folder, rows []RunRow) ([]view.Run, error) {
+	marks, err := lostMarks(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.completed(ctx, rows, marks)
+	list, err := completed(ctx, s, rows, marks)
 	for i, v := range list { // a newer run of its thread may not be among those that were found
 		newest := false
 		if err == nil && v.Continues(true) {
-			newest, err = s.newest(ctx, v)
+			newest, err = isNewest(ctx, s, v)
 			list[i].Next = view.Next(v, newest, fault.Now())
 		}
 	}
 	return list, err
 }
 
-// newest says whether a run is the newest of its thread.
-func (s *Folder) newest(ctx context.Context, v view.Run) (bool, error) {
+// isNewest says whether a run is the newest of its thread.
+func isNewest(ctx context.Context, s *Folder, v view.Run) (bool, error) {
 	rows, err := s.Store.ThreadRuns(ctx, v.Thread)
 	return err == nil && rows[len(rows)-1].ID == v.ID, err
 }
 
-// lost are the runs that lost their owner and could not be marked, which is only shown.
-func (s *Folder) lost(ctx context.Context) (map[string]host.Mark, error) {
+// lostMarks are of the runs that lost their owner and could not be marked, which is only shown.
+func lostMarks(ctx context.Context, s *Folder) (map[string]host.Mark, error) {
 	marks := map[string]host.Mark{}
 	if s.CanWrite() && len(s.Lost) == 0 {
 		return marks, nil
@@ -68,7 +68,7 @@ func (s *Folder) lost(ctx context.Context) (map[string]host.Mark, error) {
 	return marks, err
 }
 
-func (s *Folder) completed(ctx context.Context, rows []RunRow, marks map[string]host.Mark) ([]view.Run, error) {
+func completed(ctx context.Context, s *Folder, rows []RunRow, marks map[string]host.Mark) ([]view.Run, error) {
 	grown, err := s.families(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func now(ctx context.Context, s *Folder, row RunRow) (view.Run, error) {
 	v.Unknown = s.Undecided(ctx, row.Undecided)
 	newest := false
 	if v.Continues(true) {
-		if newest, err = s.newest(ctx, v); err != nil {
+		if newest, err = isNewest(ctx, s, v); err != nil {
 			return v, err
 		}
 	}

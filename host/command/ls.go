@@ -3,17 +3,13 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
-	"agent/host/flags"
 	"agent/host/search"
 	"agent/host/view"
-	"agent/recovery"
-	"agent/recovery/fault"
 )
 
 const lsHelp = `Lists runs from the newest to the oldest: without a flag the 20 newest and
@@ -57,17 +53,12 @@ func (a lsCommand) command() *cli.Command {
 		Name:        "ls",
 		Usage:       "list runs",
 		Description: lsHelp,
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "interrupted", Usage: "only runs that can be resumed"},
 			&cli.BoolFlag{Name: "waiting", Usage: "only runs that wait for a person"},
 			&cli.BoolFlag{Name: "all", Usage: "every run"},
-			&cli.StringFlag{Name: "search", Usage: "only runs with all words of `TEXT` in prompt or answer"},
-			&cli.StringFlag{Name: "name", Usage: "only runs that are called `NAME`; NAME* is the beginning of a name"},
-			&cli.StringFlag{Name: "status", Usage: "only runs with `STATUS`, or one of several with commas between them; unfinished is all that have not ended"},
-			flags.SinceFlag(),
 			&cli.BoolFlag{Name: "children", Usage: "below each run also those that it has made"},
-			jsonFlag(),
-		},
+		}, search.Flags(), []cli.Flag{jsonFlag()}),
 		Action: a.run,
 	}
 }
@@ -80,7 +71,7 @@ func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 	if f.All && (f.Interrupted || f.Waiting) {
 		return app.Usage(errors.New("give --all, or --interrupted and --waiting"))
 	}
-	wanted, err := a.wanted(c, f)
+	wanted, err := search.Read(c, f)
 	if err != nil {
 		return err
 	}
@@ -108,7 +99,7 @@ func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 		}
 		nothing := a.nothingListed(f)
 		if wanted != nil {
-			nothing = a.nothingFits(c)
+			nothing = search.Nothing(c) + a.inFolder()
 		}
 		if v.Behind != "" {
 			nothing = "no such run is in this database"
@@ -116,67 +107,6 @@ func (a lsCommand) run(ctx context.Context, c *cli.Command) error {
 		a.print(c, v, func() { a.Runs(v, nothing) })
 	}
 	return errors.Join(err, s.unlessBehind(), s.close())
-}
-
-// wanted is what the flags say of the runs that are looked for; nil where they say nothing.
-func (a lsCommand) wanted(c *cli.Command, f app.Filter) (*search.Filter, error) {
-	w := search.Filter{Words: c.String("search"), Name: c.String("name"), Limit: app.NewestShown}
-	var err error
-	if w.Words != "" {
-		if err = search.CheckWords(w.Words); err != nil {
-			return nil, app.Usage(fmt.Errorf("--search %s: %v", w.Words, err))
-		}
-	}
-	if text := c.String("status"); text != "" {
-		if f.Interrupted || f.Waiting {
-			return nil, app.Usage(errors.New("give --status alone, such as --status interrupted,waiting"))
-		}
-		if err = search.ReadStatuses(&w, text); err != nil {
-			return nil, app.Usage(fmt.Errorf("--status: %v", err))
-		}
-	}
-	if w.Since, err = flags.ReadSince(c, fault.Now()); err != nil {
-		return nil, err
-	}
-	if !c.IsSet("search") && !c.IsSet("name") && !c.IsSet("status") && !c.IsSet("since") {
-		return nil, nil
-	}
-	if f.Interrupted {
-		w.Statuses = append(w.Statuses, recovery.StatusInterrupted)
-	}
-	if f.Waiting {
-		w.Statuses = append(w.Statuses, recovery.StatusWaiting)
-	}
-	if f.All || f.Interrupted || f.Waiting {
-		w.Limit = 0
-	}
-	return &w, nil
-}
-
-// nothingFits says what was looked for.
-func (a lsCommand) nothingFits(c *cli.Command) string {
-	var parts []string
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	if words := c.String("search"); words != "" {
-		add("ended, with the words %s", words)
-	}
-	if name := c.String("name"); strings.HasSuffix(name, "*") {
-		add("called %s", name)
-	} else if name != "" {
-		add("called %s (%s* is the beginning of a name)", name, name)
-	}
-	for _, flag := range []string{"interrupted", "waiting"} {
-		if c.Bool(flag) {
-			add("%s", flag)
-		}
-	}
-	if status := c.String("status"); status != "" {
-		add("%s", strings.ReplaceAll(status, ",", " or "))
-	}
-	if since := c.String("since"); since != "" {
-		add("started since %s", since)
-	}
-	return "no run fits: " + strings.Join(parts, "; ") + a.inFolder()
 }
 
 func (a lsCommand) nothingListed(f app.Filter) string {

@@ -4,47 +4,15 @@ package search
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"agent/db/search"
 	"agent/host/app"
 	"agent/host/view"
-	"agent/recovery"
 )
 
 // Filter says which runs are meant.
 type Filter = search.Filter
-
-// Unfinished stands for every status of a run that has not ended.
-const Unfinished = "unfinished"
-
-// ReadStatuses reads statuses with commas between them into a filter.
-func ReadStatuses(f *Filter, text string) error {
-	var known []string
-	for _, s := range recovery.Statuses() {
-		known = append(known, string(s))
-	}
-	for word := range strings.SplitSeq(text, ",") {
-		switch word = strings.TrimSpace(word); {
-		case word == Unfinished:
-			f.Unended = true
-		case slices.Contains(known, word):
-			f.Statuses = append(f.Statuses, recovery.Status(word))
-		default:
-			return fmt.Errorf("there is no status %q; there are %s, and %s for all that have not ended", word, strings.Join(known, ", "), Unfinished)
-		}
-	}
-	return nil
-}
-
-// CheckWords refuses what nothing can be searched for by.
-func CheckWords(text string) error {
-	_, err := search.Expression(text)
-	return err
-}
 
 // patience is how long nothing is said while runs are taken into the index.
 const patience = time.Second
@@ -63,7 +31,7 @@ func List(ctx context.Context, s *app.Folder, f Filter, say func(format string, 
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err = s.Listed(ctx, rows)
+	list, err = app.Listed(ctx, s, rows)
 	return list, all - len(rows), err
 }
 
