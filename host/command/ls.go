@@ -21,9 +21,9 @@ record.
 --search finds runs that have ended by the words of their prompts, of the
 messages that were added, and of their answers, as they are recorded, without
 secrets. All words must occur, in any order; the last one may go on ("deploy
-prod" finds production); "in quotes" they stand side by side. --search,
---name, --status, --since and --dir go together; the 20 newest are listed, all
-with --all.
+prod" finds production); "in quotes" they stand side by side.
+--search, --name, --status, --since and --dir go together; the 20 newest are
+listed, all with --all.
 
 Of a rewind the status says what it takes back, such as "undo of r-7k2m", and
 of a run that was taken back, by which one: "taken back by r-9x3f".

@@ -33,8 +33,8 @@ EXAMPLE
    agent stats --since 2026-11-01 --dir . --json
 
 EXIT STATUS
-   0 printed, also when there is nothing; 1 the state folder, or the record of
-   a run, cannot be read; 2 wrong usage`
+   0 printed, also when there is nothing; 1 the state folder, or the record
+   of a run, cannot be read; 2 wrong usage`
 
 type statsCommand struct{ *commandLine }
 
