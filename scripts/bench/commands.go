@@ -75,7 +75,20 @@ func commands(ctx context.Context, b *bench) ([]row, error) {
 		}
 		memory = append(memory, held)
 	}
-	return append(rows, memory...), nil
+	found, err := searches(ctx, b, homes["ls, 10,000 runs"])
+	return slices.Concat(rows, found, memory), err
+}
+
+// searches is a search that finds one run, and one that finds all of them, of which 20 are shown.
+func searches(ctx context.Context, b *bench, home string) (rows []row, err error) {
+	for _, c := range [][2]string{{"work 00000042", "finds one"}, {"wor", "finds all"}} {
+		took, err := takeTurns(b.times(40), in(ctx, home, []string{b.exe, "ls", "--search", c[0]}))
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, within("ls --search, 10,000 runs, "+c[1], median(took[0], time.Millisecond), "ms", 30))
+	}
+	return rows, nil
 }
 
 // startNote is what a profile of these commands says.
