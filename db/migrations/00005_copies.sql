@@ -24,8 +24,8 @@ CREATE TABLE tombstones (
 CREATE UNIQUE INDEX tombstones_by_start_key ON tombstones (start_key) WHERE start_key <> '';
 
 -- The words of a run that has ended: its prompt, the messages that a person added and its last answer, as they are stored, without
--- secrets. rowid is the number of the run. The texts themselves are not in it.
-CREATE VIRTUAL TABLE search USING fts5(prompt, answer, content='', contentless_delete=1);
+-- secrets. rowid is the number of the run. The texts themselves are not in it. Beginnings of words are: the last word of a search may go on.
+CREATE VIRTUAL TABLE search USING fts5(prompt, answer, content='', contentless_delete=1, prefix='1 2 3');
 
 -- +goose Down
 DROP TABLE search;
