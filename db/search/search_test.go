@@ -98,6 +98,9 @@ func several() []said {
 func TestWords(t *testing.T) {
 	s := open(t, dbtest.StateDir(t), nil)
 	record(t, s, several()...)
+	if rows, err := sqlitefile.Records(context.Background(), s.File().Readers(), "SELECT id FROM search_docsize"); err != nil || len(rows) != 4 {
+		t.Errorf("%d of 4 roots that have ended are in the index, %v", len(rows), err)
+	}
 	for words, want := range map[string]string{
 		"tests":                       "ba",
 		"TESTS green":                 "a",
