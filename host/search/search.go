@@ -9,6 +9,7 @@ import (
 	"agent/db/search"
 	"agent/host/app"
 	"agent/host/view"
+	"agent/recovery/fault"
 )
 
 // Filter says which runs are meant.
@@ -45,11 +46,11 @@ func complete(ctx context.Context, s *app.Folder, say func(string, ...any)) erro
 		say("%s ended before the index of words was made, and nothing is written here now: they are not searched", view.Count(missing, "run"))
 		return nil
 	}
-	next := time.Now().Add(patience)
+	next := fault.Now().Add(patience)
 	return search.TakeIn(ctx, s.Store, func(done, all int) {
-		if time.Now().After(next) {
+		if fault.Now().After(next) {
 			say("%d of %d older runs are in the index of words", done, all)
-			next = time.Now().Add(patience)
+			next = fault.Now().Add(patience)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func Read(ctx context.Context, s *app.Folder, w Wanted) (Stats, error) {
 		return v, err
 	}
 	models, folders := map[string]*Sum{}, map[string]*Sum{}
-	next := time.Now().Add(patience)
+	next := fault.Now().Add(patience)
 	for i, row := range rows {
 		if ctx.Err() != nil {
 			return v, context.Cause(ctx)
@@ -88,9 +88,9 @@ func Read(ctx context.Context, s *app.Folder, w Wanted) (Stats, error) {
 		}
 		of(folders, folder, Sum{Folder: folder}).add(used)
 		v.Total.add(used)
-		if w.Progress != nil && time.Now().After(next) {
+		if w.Progress != nil && fault.Now().After(next) {
 			w.Progress(i+1, len(rows))
-			next = time.Now().Add(patience)
+			next = fault.Now().Add(patience)
 		}
 	}
 	v.Total.finish()
