@@ -18,7 +18,6 @@ func measures() []measure {
 		{"runner", "a command that outlives the host, beside a plain one", runner},
 		{"sandbox", "a command that is confined, beside a plain one", sandbox},
 		{"server", "what a server and those who watch take, each beside its limit", server},
-		{"backup", "what a backup of a large store takes, beside a plain copy", backups},
 		{"size", "the binary's size", size},
 	}
 }

@@ -104,8 +104,7 @@ func pureLayers() []rule {
 // storeLayers is who may import whom below db.
 func storeLayers() []rule {
 	return []rule{
-		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/dbtest", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "db/identity", "db/keep", "tools/durable"},
-		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/dbtest", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "db/keep", "db/words", "tools/durable"},
+		{dir: "db", allow: []string{"recovery", "recovery/journal", "recovery/fault", "db/dbsqlc", "db/dbtest", "db/sqlitefile", "db/vault", "db/redact", "db/mark", "db/lastlog", "db/fingerprint", "db/blob", "db/identity", "db/keep", "db/words", "tools/durable"},
 			why: "the store keeps facts; it knows neither tools nor who drives a run"},
 		{dir: "db/sqlitefile", allow: []string{"recovery/fault", "tools/durable"},
 			why: "a file is opened, read and written whatever is recorded in it; it knows no run"},
@@ -187,13 +186,12 @@ func frontDoors() []rule {
 			why: "what a fork's own folder holds follows from the record and the contents that are kept; the run in it is one like any other"},
 		{dir: "host/githook", allow: []string{"host/view", "db", "db/commits", "db/dbtest", "db/keep", "recovery/journal", "tools/githook", "tools/gitrepo/hooklines", "tools/gitrepo/gitconfig", "tools/gitrepo/objects", "tools/durable"},
 			why: "what git runs, and whether a commit has work of a run in it, follows from files and journals; it drives nothing"},
-		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "db/maintain", "recovery/fault", "recovery/journal", "tools/durable"},
-			why: "a copy is made and declared here, for every front door; what is shown of it, it does not know"},
-		{dir: "host/search", allow: []string{"db/search", "host/app", "host/view", "recovery"},
 		{dir: "host/search", allow: []string{"db/search", "host/app", "host/flags", "host/view", "recovery", "recovery/fault"},
 			why: "runs are looked for in the store and completed as every list of them; how they are printed is decided by the front door"},
 		{dir: "host/stats", allow: []string{"host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"},
 			why: "what runs used is read from their journals; it drives nothing"},
+		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "db/maintain", "recovery/fault", "recovery/journal", "tools/durable"},
+			why: "a copy is made and declared here, for every front door; what is shown of it, it does not know"},
 		{dir: "host/pager", why: "a text is paged whatever it says"},
 		{dir: "host/workspace", allow: []string{"host/drive", "host/drive/fold", "db", "db/dbtest", "db/family", "db/keep", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/durable", "tools/files", "tools/gitrepo/objects", "tools/scan"},
 			why: "what calls change is seen by looking at files alone; which call it is, and who is shown it, is decided by who drives"},

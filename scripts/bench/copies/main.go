@@ -1,13 +1,21 @@
 //go:build linux
 
+// Command copies measures what a backup of a large store takes, beside a plain copy in the same run:
+//
+//	go run ./scripts/bench/copies            of a gigabyte
+//	go run ./scripts/bench/copies -quick     of little: does it run
+//
+// Nothing is asserted. Each time is the least of three.
 package main
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,48 +26,55 @@ import (
 	"agent/db/keep"
 )
 
-// backups is what a backup of a large store takes, beside reading and writing as many bytes.
-func backups(ctx context.Context, b *bench) (rows []row, err error) {
+func main() {
+	quick := flag.Bool("quick", false, "a small store")
+	flag.Parse()
 	size := 1 << 30
-	if b.quick {
+	if *quick {
 		size = 32 << 20
 	}
-	home, err := b.folder("state")
-	if err != nil {
-		return nil, err
+	if err := run(context.Background(), size, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+}
+
+// run measures in a folder of its own.
+func run(ctx context.Context, size int, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "agent-bench-copies-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	home := filepath.Join(dir, "state")
 	s, err := db.Open(ctx, home, db.Options{NoBallast: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := fill(ctx, s, size); err != nil {
-		return nil, err
+		return err
 	}
-	var made, plainly []time.Duration
+	made, plainly := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	for i := range 3 {
-		file := filepath.Join(b.dir, fmt.Sprintf("backup%d", i))
+		file := filepath.Join(dir, fmt.Sprintf("backup%d", i))
 		began := time.Now()
 		_, n, err := backup.Make(ctx, s, file, backup.Options{Now: began})
-		made = append(made, time.Since(began))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		began = time.Now()
+		made, began = min(made, time.Since(began)), time.Now()
 		if err := readAndWrite(filepath.Join(home, db.FileName), file+".plain", n); err != nil {
-			return nil, err
+			return err
 		}
-		plainly = append(plainly, time.Since(began))
+		plainly = min(plainly, time.Since(began))
 		if err := errors.Join(os.Remove(file), os.Remove(file+".plain")); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	took := median(made, time.Millisecond)
-	what := fmt.Sprintf("a backup of %d MiB beside reading, writing and syncing as many bytes", size>>20)
-	return []row{
-		cost(what, took/median(plainly, time.Millisecond), "times", 1.5, "1.5 times is the limit"),
-		plain("that backup", took, "ms"),
-	}, nil
+	_, err = fmt.Fprintf(out, "a backup of %d MiB: %d ms, %.2f times reading, writing and syncing as many bytes  limit 1.5\n",
+		size>>20, made.Milliseconds(), float64(made)/float64(plainly))
+	return err
 }
 
 // fill keeps so many bytes that cannot be made smaller.
