@@ -11,8 +11,8 @@
 //
 // Nothing is asserted. What is measured and its limit take turns, and medians are compared, so that
 // another program on the machine slows both; compare ratios, not one day's figure with another's.
-// Above 1.5 a row says why. What keeping the files of a workspace costs: ./scripts/bench/workspace; a
-// backup: ./scripts/bench/copies.
+// Above 1.5 a row says why. What keeping the files of a workspace costs: ./scripts/bench/workspace;
+// a backup: ./scripts/bench/copies.
 //
 // Over budget: at most 4040 lines: each measure prepares what it measures
 package main

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command copies measures what a backup of a large store takes, beside a plain copy in the same run:
+// Command copies measures what a backup of a large store takes, beside a plain copy in one run:
 //
 //	go run ./scripts/bench/copies            of a gigabyte
 //	go run ./scripts/bench/copies -quick     of little: does it run
