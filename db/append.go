@@ -46,8 +46,8 @@ type AppendOptions struct {
 
 // Create writes a new run: its row, its first facts (the first is journal.RunCreated) and, when
 // asked, its thread, in one transaction. A thread whose latest run has not ended gives
-// *ThreadBusyError, a start key that a run has *StartKeyError, an id that exists ErrIDTaken. Like
-// Append it fills in events.
+// *ThreadBusyError, a start key that a run has *StartKeyError, one that a removed run had
+// *PrunedError, an id that exists or did ErrIDTaken. Like Append it fills in events.
 func (s *Store) Create(ctx context.Context, thread ThreadRef, events []journal.Event) (Head, error) {
 	if !s.file.Writable() {
 		return Head{}, fmt.Errorf("create run: %w", ErrReadOnly)
@@ -140,6 +140,11 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 	}
 	if ref.Folder == "" {
 		ref.Folder = c.Folder
+	}
+	if at, err := pruned(ctx, t.q, c.Run); err != nil {
+		return Head{}, err
+	} else if !at.IsZero() {
+		return Head{}, ErrIDTaken
 	}
 	err := s.openThread(t, ref, c, facts[0].row.Time)
 	if err != nil {

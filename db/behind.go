@@ -147,6 +147,9 @@ func (s *Standing) behindMark(ctx context.Context, m marks.Mark) (what string, e
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
+		if at, goneErr := pruned(ctx, q, m.Run); goneErr != nil || !at.IsZero() {
+			return goneErr // it had all of the run, and removed it
+		}
 		r, rowErr := q.GetRun(ctx, m.Run)
 		at := m.At.Local().Format(time.DateTime)
 		switch {
@@ -180,6 +183,12 @@ func (s *Standing) withoutMark(ctx context.Context) (what string, err error) {
 		for _, run := range runsNamed(s.file.Dir(), "calls") {
 			_, err := q.GetRun(ctx, run)
 			if errors.Is(err, sql.ErrNoRows) {
+				at, err := pruned(ctx, q, run)
+				if err != nil {
+					return err
+				} else if !at.IsZero() {
+					continue
+				}
 				what = "calls of run " + run + " were carried out, and it is not in it"
 				return nil
 			}
@@ -205,6 +214,11 @@ func (s *Standing) LogAhead(ctx context.Context, since time.Time) (map[string]st
 			r, err := q.GetRun(ctx, run)
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return err
+			}
+			if at, err := pruned(ctx, q, run); err != nil {
+				return err
+			} else if !at.IsZero() {
+				continue
 			}
 			if ahead := l.Ahead(r.LastSeq, int(r.Turns)); ahead != "" {
 				out[run] = ahead

@@ -59,9 +59,9 @@ func (s *core) named(ctx context.Context, q *dbsqlc.Queries, name string) ([]byt
 }
 
 // Keep inserts contents before any fact names them: of many, so that they do not wait in memory. A
-// content that no fact names later does no harm.
+// content that no fact names later does no harm, and is removed with old runs.
 func Keep(ctx context.Context, s *Store, rows []keep.Row) error {
-	err := s.write(ctx, func(t *tx) error { return keep.Add(ctx, t.q, rows) })
+	err := s.write(ctx, func(t *tx) error { return keep.AddAhead(ctx, t.q, rows, s.now()) })
 	if err != nil {
 		return fmt.Errorf("keep %d contents: %w", len(rows), err)
 	}

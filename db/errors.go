@@ -69,6 +69,21 @@ type StartKeyError struct{ Run string }
 
 func (e *StartKeyError) Error() string { return "its start key is that of run " + e.Run }
 
+// PrunedError says that a run is not there any more: it was removed.
+type PrunedError struct {
+	Run string
+	Key string // its start key, where that led to it
+	At  time.Time
+}
+
+func (e *PrunedError) Error() string {
+	at := e.At.Local().Format(time.DateTime)
+	if e.Key != "" {
+		return fmt.Sprintf("start a run with key %s: run %s had that key and was pruned on %s, so nothing is started; another request takes another key", e.Key, e.Run, at)
+	}
+	return fmt.Sprintf("run %s was pruned on %s", e.Run, at)
+}
+
 // ErrSecretKey says that a start key looks like a secret: it would be kept in the clear.
 var ErrSecretKey = errors.New("the start key looks like a secret, and it is kept in the clear")
 

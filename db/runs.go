@@ -183,7 +183,7 @@ func (s Queries) Run(ctx context.Context, id string) (RunRow, error) {
 }
 
 // StartedWith is the id of the run that has a start key, with the digest of the request that the
-// key was first given with; "" where no run has it.
+// key was first given with; "" where no run has it. *PrunedError names one that had it.
 func (s Queries) StartedWith(ctx context.Context, key string) (run, digest string, err error) {
 	err = s.read(ctx, "look for the run of a start key", func(q *dbsqlc.Queries) error {
 		r, err := startedWith(ctx, q, key)
@@ -202,7 +202,7 @@ func startedWith(ctx context.Context, q *dbsqlc.Queries, key string) (*dbsqlc.Ru
 	}
 	r, err := q.RunByStartKey(ctx, key)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+		return nil, neverPruned(ctx, q, key)
 	}
 	return &r, err
 }

@@ -236,6 +236,9 @@ func (s *Store) QuickCheck(ctx context.Context) error { return s.file.QuickCheck
 // now is the time with which a transaction writes.
 func (s *core) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
 
+// Now is the time with which the store writes, for rooms beside this one.
+func Now(s *Store) time.Time { return s.now() }
+
 // read runs f on a connection that cannot write.
 func (s *core) read(ctx context.Context, what string, f func(q *dbsqlc.Queries) error) error {
 	q := dbsqlc.New(s.file.Readers())
@@ -324,7 +327,7 @@ func RedactValue[T any](s *Store, value T) T { return vault.RedactValue(s.vault,
 
 // saysAll is for errors that name what was looked for and where.
 func saysAll(err error) bool {
-	return errors.As(err, new(*CorruptError)) || errors.As(err, new(*UnknownIDError)) || errors.As(err, new(*AmbiguousError))
+	return errors.As(err, new(*CorruptError)) || errors.As(err, new(*UnknownIDError)) || errors.As(err, new(*AmbiguousError)) || errors.As(err, new(*PrunedError))
 }
 
 // tx is the transaction that a part of the store writes in.

@@ -57,6 +57,11 @@ func (h *Host) callsAhead(ctx context.Context, known map[string]db.RunRow, since
 	for _, path := range began {
 		id, ok := runner.IdentityOf(filepath.Dir(path))
 		run, p := id.Run, journal.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
+		if at, err := db.Pruned(ctx, h.Store, run); err != nil {
+			return nil, err
+		} else if !at.IsZero() {
+			continue // it goes with the run, or at the next agent prune
+		}
 		if info, err := os.Stat(path); !ok || err != nil || !info.ModTime().After(since) {
 			continue // not ours, gone meanwhile, or decided about
 		}

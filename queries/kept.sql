@@ -4,6 +4,10 @@ INSERT INTO kept (id, size, data) VALUES (@id, @size, @data) ON CONFLICT (id) DO
 -- name: ReplaceKept :exec
 INSERT INTO kept (id, size, data) VALUES (@id, @size, @data) ON CONFLICT (id) DO UPDATE SET size = excluded.size, data = excluded.data;
 
+-- Of a content that no fact names yet: whoever removes what no fact names waits for that.
+-- name: AddKeptAhead :exec
+INSERT INTO kept (id, size, data, used_at) VALUES (@id, @size, @data, @used_at) ON CONFLICT (id) DO UPDATE SET used_at = excluded.used_at;
+
 -- name: GetKept :one
 SELECT size, data FROM kept WHERE id = @id;
 

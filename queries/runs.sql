@@ -45,7 +45,7 @@ UPDATE runs SET max_turns = @max_turns WHERE no = @no;
 UPDATE runs SET unknown = unknown + @unknown WHERE no = @no;
 
 -- name: GetRun :one
-SELECT * FROM runs WHERE id = @id;
+SELECT * FROM runs WHERE id = @id AND root_no >= 0;
 
 -- name: GetRunByNo :one
 SELECT * FROM runs WHERE no = @no;
@@ -59,7 +59,7 @@ SELECT * FROM runs INDEXED BY runs_by_name WHERE name = @name AND name <> '' ORD
 -- name: GetHead :one
 SELECT r.no, r.id, r.thread, r.epoch, r.last_seq, r.status, r.turns, j.digest
 FROM runs r LEFT JOIN journal j ON j.id = ((r.no << 24) | r.last_seq)
-WHERE r.id = @id;
+WHERE r.id = @id AND r.root_no >= 0;
 
 -- name: UnfinishedOfThread :one
 SELECT * FROM runs WHERE thread = @thread AND ended_at IS NULL LIMIT 1;
@@ -69,7 +69,7 @@ SELECT * FROM runs WHERE thread = @thread AND ended_at IS NULL LIMIT 1;
 SELECT * FROM runs INDEXED BY runs_roots WHERE root_no = 0 ORDER BY no DESC LIMIT @max_rows;
 
 -- name: AllRuns :many
-SELECT * FROM runs ORDER BY no DESC;
+SELECT * FROM runs WHERE root_no >= 0 ORDER BY no DESC;
 
 -- name: CountRoots :one
 SELECT COUNT(*) FROM runs INDEXED BY runs_roots WHERE root_no = 0;
@@ -85,14 +85,14 @@ SELECT * FROM runs INDEXED BY runs_by_folder WHERE folder = @folder AND root_no 
 SELECT * FROM runs WHERE thread = @thread ORDER BY no;
 
 -- name: RunsBetween :many
-SELECT * FROM runs WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
+SELECT * FROM runs WHERE id >= @low AND id < @high AND root_no >= 0 ORDER BY id LIMIT @max_rows;
 
 -- name: ThreadsBetween :many
-SELECT * FROM threads WHERE id >= @low AND id < @high ORDER BY id LIMIT @max_rows;
+SELECT * FROM threads WHERE id >= @low AND id < @high AND id <> 't-pruned' ORDER BY id LIMIT @max_rows;
 
 -- By their first runs: a clock may have been set since.
 -- name: NewestThreads :many
-SELECT * FROM threads ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT @max_rows;
+SELECT * FROM threads WHERE id <> 't-pruned' ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT @max_rows;
 
 -- A waiting run whose question is no longer open has something to do.
 -- name: RunsToLookAt :many

@@ -18,6 +18,21 @@ func (q *Queries) AddKept(ctx context.Context, iD []byte, size int64, data []byt
 	return err
 }
 
+const addKeptAhead = `-- name: AddKeptAhead :exec
+INSERT INTO kept (id, size, data, used_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE SET used_at = excluded.used_at
+`
+
+// Of a content that no fact names yet: whoever removes what no fact names waits for that.
+func (q *Queries) AddKeptAhead(ctx context.Context, iD []byte, size int64, data []byte, usedAt int64) error {
+	_, err := q.db.ExecContext(ctx, addKeptAhead,
+		iD,
+		size,
+		data,
+		usedAt,
+	)
+	return err
+}
+
 const dropKept = `-- name: DropKept :exec
 DELETE FROM kept WHERE id = ?1
 `
@@ -79,9 +94,16 @@ const nextKept = `-- name: NextKept :one
 SELECT no, id, size, data FROM kept WHERE no > ?1 ORDER BY no LIMIT 1
 `
 
-func (q *Queries) NextKept(ctx context.Context, after int64) (Kept, error) {
+type NextKeptRow struct {
+	No   int64
+	ID   []byte
+	Size int64
+	Data []byte
+}
+
+func (q *Queries) NextKept(ctx context.Context, after int64) (NextKeptRow, error) {
 	row := q.db.QueryRowContext(ctx, nextKept, after)
-	var i Kept
+	var i NextKeptRow
 	err := row.Scan(
 		&i.No,
 		&i.ID,

@@ -56,13 +56,6 @@ type Journal struct {
 	Digest   []byte
 }
 
-type Kept struct {
-	No   int64
-	ID   []byte
-	Size int64
-	Data []byte
-}
-
 type Request struct {
 	No          int64
 	ID          string
@@ -138,4 +131,11 @@ type Thread struct {
 	KeyOf     string
 	Folder    string
 	CreatedAt int64
+}
+
+type Tombstone struct {
+	Run         string
+	StartKey    string
+	StartDigest string
+	PrunedAt    int64
 }

@@ -65,7 +65,7 @@ func (q *Queries) AdvanceRun(ctx context.Context, arg AdvanceRunParams) (int64, 
 }
 
 const allRuns = `-- name: AllRuns :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs ORDER BY no DESC
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE root_no >= 0 ORDER BY no DESC
 `
 
 func (q *Queries) AllRuns(ctx context.Context) ([]Run, error) {
@@ -213,7 +213,7 @@ func (q *Queries) CreateThread(ctx context.Context, iD string, keyOf string, fol
 const getHead = `-- name: GetHead :one
 SELECT r.no, r.id, r.thread, r.epoch, r.last_seq, r.status, r.turns, j.digest
 FROM runs r LEFT JOIN journal j ON j.id = ((r.no << 24) | r.last_seq)
-WHERE r.id = ?1
+WHERE r.id = ?1 AND r.root_no >= 0
 `
 
 type GetHeadRow struct {
@@ -244,7 +244,7 @@ func (q *Queries) GetHead(ctx context.Context, id string) (GetHeadRow, error) {
 }
 
 const getRun = `-- name: GetRun :one
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE id = ?1
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE id = ?1 AND root_no >= 0
 `
 
 func (q *Queries) GetRun(ctx context.Context, id string) (Run, error) {
@@ -493,7 +493,7 @@ func (q *Queries) NewestRuns(ctx context.Context, maxRows int64) ([]Run, error) 
 }
 
 const newestThreads = `-- name: NewestThreads :many
-SELECT id, key_of, folder, created_at FROM threads ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT ?1
+SELECT id, key_of, folder, created_at FROM threads WHERE id <> 't-pruned' ORDER BY (SELECT min(r.no) FROM runs r WHERE r.thread = threads.id) DESC LIMIT ?1
 `
 
 // By their first runs: a clock may have been set since.
@@ -608,7 +608,7 @@ func (q *Queries) RunIDs(ctx context.Context, numbers string) ([]RunIDsRow, erro
 }
 
 const runsBetween = `-- name: RunsBetween :many
-SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs WHERE id >= ?1 AND id < ?2 AND root_no >= 0 ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) RunsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Run, error) {
@@ -1084,7 +1084,7 @@ func (q *Queries) SetRunStopReason(ctx context.Context, stopReason string, no in
 }
 
 const threadsBetween = `-- name: ThreadsBetween :many
-SELECT id, key_of, folder, created_at FROM threads WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
+SELECT id, key_of, folder, created_at FROM threads WHERE id >= ?1 AND id < ?2 AND id <> 't-pruned' ORDER BY id LIMIT ?3
 `
 
 func (q *Queries) ThreadsBetween(ctx context.Context, low string, high string, maxRows int64) ([]Thread, error) {

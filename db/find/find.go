@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"agent/db"
 	"agent/db/dbsqlc"
@@ -146,6 +147,9 @@ func newest(ctx context.Context, q *dbsqlc.Queries, kind byte, limit int64) ([]h
 // unknown says what there is instead of what was typed: what that names of another kind, or what is
 // near.
 func unknown(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) error {
+	if err := pruned(ctx, q, kind, text); err != nil {
+		return err
+	}
 	is, list, err := namesAnother(ctx, q, kind, text)
 	if err == nil && list == nil {
 		list, err = near(ctx, q, kind, text)
@@ -154,6 +158,19 @@ func unknown(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) err
 		return err
 	}
 	return &db.UnknownIDError{Kind: kind, Is: is, Text: text, Near: list}
+}
+
+// pruned is *db.PrunedError where the text names one run that was removed.
+func pruned(ctx context.Context, q *dbsqlc.Queries, kind byte, text string) error {
+	rest := strings.TrimPrefix(text, "r-")
+	if kind != 'r' && kind != 0 || len(rest) < 4 {
+		return nil
+	}
+	rows, err := q.TombstonesBetween(ctx, "r-"+rest, "r-"+rest+"\x7f", 2)
+	if err != nil || len(rows) != 1 {
+		return err
+	}
+	return &db.PrunedError{Run: rows[0].Run, At: time.UnixMicro(rows[0].PrunedAt)}
 }
 
 // severalOf refuses a kind without a letter of an id, such as r-, which fits everything of that

@@ -54,7 +54,7 @@ func (c *Contents) Check(ctx context.Context) (Report, error) {
 func (c *Contents) checkRows(ctx context.Context, r *Report) (named map[string]bool, err error) {
 	named = map[string]bool{}
 	for no := int64(0); ; {
-		var row dbsqlc.Kept
+		var row dbsqlc.NextKeptRow
 		err := c.read(ctx, "read the kept contents", func(q *dbsqlc.Queries) (err error) {
 			row, err = q.NextKept(ctx, no)
 			return err

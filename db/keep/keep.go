@@ -28,6 +28,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"agent/db/dbsqlc"
 	"agent/db/sqlitefile"
@@ -179,6 +180,22 @@ func Add(ctx context.Context, q *dbsqlc.Queries, rows []Row) error {
 			add = q.ReplaceKept
 		}
 		if err := add(ctx, r.id, r.Size, r.data); err != nil {
+			return fmt.Errorf("keep a content of %d bytes: %w", r.Size, err)
+		}
+	}
+	return nil
+}
+
+// AddAhead inserts contents before any fact names them, and notes when: nobody removes them until
+// the fact had its time to come.
+func AddAhead(ctx context.Context, q *dbsqlc.Queries, rows []Row, now time.Time) error {
+	for _, r := range rows {
+		if r.replace {
+			if err := q.ReplaceKept(ctx, r.id, r.Size, r.data); err != nil {
+				return fmt.Errorf("keep a content of %d bytes: %w", r.Size, err)
+			}
+		}
+		if err := q.AddKeptAhead(ctx, r.id, r.Size, r.data, now.UnixMicro()); err != nil {
 			return fmt.Errorf("keep a content of %d bytes: %w", r.Size, err)
 		}
 	}

@@ -79,10 +79,11 @@ func Differences(ctx context.Context, s *db.Store) ([]Difference, error) {
 	return out, nil
 }
 
-// runNumbers lists the runs that have a journal, or a row in any table.
+// runNumbers lists the runs that have a journal, or a row in any table, but for those that are
+// being removed.
 func runNumbers(ctx context.Context, s *db.Store) ([]int64, error) {
-	rows, err := sqlitefile.Records(ctx, s.File().Readers(), `SELECT no AS no FROM runs UNION SELECT DISTINCT id >> 24 FROM journal
-		UNION SELECT run_no FROM tool_executions UNION SELECT run_no FROM pending_requests ORDER BY 1`)
+	rows, err := sqlitefile.Records(ctx, s.File().Readers(), `SELECT no FROM (SELECT no AS no FROM runs UNION SELECT DISTINCT id >> 24 FROM journal
+		UNION SELECT run_no FROM tool_executions UNION SELECT run_no FROM pending_requests) WHERE no NOT IN (SELECT no FROM runs WHERE root_no < 0) ORDER BY 1`)
 	var out []int64
 	for _, r := range rows {
 		out = append(out, r["no"].(int64))

@@ -23,12 +23,17 @@ CREATE TABLE tombstones (
 
 CREATE UNIQUE INDEX tombstones_by_start_key ON tombstones (start_key) WHERE start_key <> '';
 
+-- When a content was last stored before any fact named it, so that whoever removes contents that no fact names waits for the fact; 0
+-- for those that came with their fact.
+ALTER TABLE kept ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;
+
 -- The words of a run that has ended: its prompt, the messages that a person added and its last answer, as they are stored, without
 -- secrets. rowid is the number of the run. The texts themselves are not in it. Beginnings of words are: the last word of a search may go on.
 CREATE VIRTUAL TABLE search USING fts5(prompt, answer, content='', contentless_delete=1, prefix='1 2 3');
 
 -- +goose Down
 DROP TABLE search;
+ALTER TABLE kept DROP COLUMN used_at;
 DROP TABLE tombstones;
 DROP INDEX runs_by_name;
 ALTER TABLE runs DROP COLUMN name;

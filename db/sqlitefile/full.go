@@ -20,6 +20,15 @@ func (w *writer) checkpoint() {
 	w.dirty = busy
 }
 
+// CopyLog copies into the database what of the log can be copied while others write, so that none
+// of their commits has to. What cannot be copied now is copied another time.
+func CopyLog(f *File) {
+	_ = f.Between(func(*Statements) error {
+		_, _, _, err := f.w.copyLog("PASSIVE")
+		return err
+	})
+}
+
 // copyLog returns what SQLite says about the copying: an error alone would not tell that some of it
 // was left.
 func (w *writer) copyLog(mode string) (busy bool, frames, copied int, err error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"agent/tools/durable"
 )
@@ -40,7 +41,17 @@ func place(root, path string, content []byte, whole func() bool) error {
 		if err := os.Rename(temp, path); err != nil {
 			return errors.Join(err, os.Remove(temp))
 		}
+	} else if now := time.Now(); os.Chtimes(path, now, now) != nil {
+		// It is used: whoever takes it for one that no row names leaves it (Unused).
+		return fmt.Errorf("use %s again: its times cannot be set", path)
 	}
 	// Also for a file that is there: whoever wrote it may have ended before this.
 	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)), durable.SyncDir(root))
+}
+
+// Unused says whether a file of Place that no row names was left alone for so long that no row is
+// still to come for it.
+func Unused(path string, grace time.Duration) bool {
+	info, err := os.Stat(path)
+	return err == nil && time.Since(info.ModTime()) > grace
 }

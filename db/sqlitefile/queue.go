@@ -177,6 +177,31 @@ func (f *File) Write(ctx context.Context, do func(t *Tx) error) error {
 	return f.w.write(ctx, do)
 }
 
+// WriteUnchecked is Write, alone in its transaction, for who has seen to it that no row is left
+// that refers to what is deleted: SQLite would walk through whole tables to find that out.
+func WriteUnchecked(ctx context.Context, f *File, do func(t *Tx) error) error {
+	if f.w == nil {
+		return ErrReadOnly
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return f.w.queue.submit(&job{between: func() error {
+		if err := f.w.exec("PRAGMA foreign_keys = OFF"); err != nil {
+			return f.w.refuse(err)
+		}
+		one := &job{do: do}
+		f.w.commit([]*job{one})
+		if f.w.on == nil {
+			return one.err // the connection was closed, and the next one checks
+		}
+		if err := f.w.exec("PRAGMA foreign_keys = ON"); err != nil {
+			return errors.Join(one.err, f.w.refuse(err), f.w.disconnect())
+		}
+		return one.err
+	}})
+}
+
 // Between does something between transactions: nobody writes meanwhile.
 func (f *File) Between(do func(on *Statements) error) error {
 	if f.w == nil {

@@ -125,6 +125,7 @@ func (a *examination) examineStore(ctx context.Context, home string, fix bool, f
 	a.examineSchema(ctx, s, fix, f)
 	found, err := doctor.Examine(ctx, s.Host, fix) // a row that it repairs may be all that is wrong with the database
 	a.examineDatabase(ctx, s, f)
+	a.examinePrunable(ctx, s, f)
 	*f = append(*f, found...)
 	if err != nil {
 		f.Bad(areaDatabase, remedySave, "%v", err)
@@ -257,6 +258,15 @@ func (a *examination) examineSettings(r maintain.Report, f *doctor.Findings) {
 	}
 }
 
+// examinePrunable says what agent prune would remove, as config.toml has it.
+func (a *examination) examinePrunable(ctx context.Context, s *Folder, f *doctor.Findings) {
+	var keep config.Prune
+	if conf, err := a.Settings(""); err == nil {
+		keep = conf.Prune
+	}
+	doctor.Prunable(ctx, s.Host, keep.Older, keep.Runs, f)
+}
+
 func (a *examination) examineSizes(r maintain.Report, f *doctor.Findings) {
 	if r.Log > walExpected {
 		f.Warn(areaDatabase, "end the processes that read for long; the log is brought in when agent is idle", "its log has grown to %s", view.Bytes(r.Log))
@@ -273,7 +283,7 @@ func (a *examination) examineSizes(r maintain.Report, f *doctor.Findings) {
 
 func leftover(f *doctor.Findings, of string, left []string) {
 	if len(left) > 0 {
-		f.Warn(areaDatabase, "when no agent is running, remove them", "%d files of %s belong to no fact: %s", len(left), of, strings.Join(left[:min(5, len(left))], ", "))
+		f.Warn(areaDatabase, "the next agent prune removes them", "%d files of %s belong to no fact: %s", len(left), of, strings.Join(left[:min(5, len(left))], ", "))
 	}
 }
 

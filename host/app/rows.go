@@ -35,6 +35,7 @@ type (
 	ExpiredError   = db.ExpiredError
 	NewerError     = db.NewerError
 	UnknownIDError = db.UnknownIDError
+	PrunedError    = db.PrunedError
 )
 
 // Likewise.

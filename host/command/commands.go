@@ -51,6 +51,8 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"doctor", doctorCommand{a}.command, ""},
 		{"backup", backupCommand{a}.command, ""},
 		{"restore", restoreCommand{a}.command, ""},
+		{"prune", pruneCommand{a}.command, ""},
+		{"rm", pruneCommand{a}.rm, "with last: the newest run that works in `FOLDER`"},
 		{"version", versionCommand{a}.command, ""},
 		{"completion", completionCommand{a}.command, ""},
 		{"help", helpCommand{a}.command, ""},

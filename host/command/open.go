@@ -8,6 +8,7 @@ import (
 	"agent/host/app"
 	"agent/host/diff"
 	"agent/host/fork"
+	"agent/host/prune"
 	"agent/host/records"
 	"agent/host/terminal"
 	"agent/host/view"
@@ -18,8 +19,9 @@ type session struct {
 	*app.Folder
 	app     *commandLine
 	show    *terminal.Renderer
-	several bool       // answers of several runs are printed: each names its run
-	tree    *fork.View // the worktree that was made for the run
+	several bool         // answers of several runs are printed: each names its run
+	tree    *fork.View   // the worktree that was made for the run
+	prune   func() error // of a process that drives: removes the old runs that config.toml lets go
 }
 
 // open opens the state folder, looks for runs that lost their owner, and says so. app.ErrNoState
@@ -37,6 +39,8 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 	s := &session{app: a, Folder: f}
 	if how != app.Drive {
 		s.sayBehind()
+	} else {
+		s.prune = func() error { return prune.Automatic(ctx, a.App, f) }
 	}
 	activity := a.Err
 	if a.driver != nil && how == app.Drive {
@@ -80,5 +84,10 @@ func (s *session) close() error {
 		s.show.Wait()
 	}
 	s.app.lines.Close()
+	if s.prune != nil {
+		if err := s.prune(); err != nil {
+			s.app.Notice(err.Error()) // no run depends on it
+		}
+	}
 	return s.Folder.Close()
 }

@@ -114,6 +114,7 @@ type Config struct {
 	Sandbox   Sandbox             // how commands are confined
 	Serve     Serve               // which runs go on without being asked for
 	Keep      int64               // bytes of contents that are kept at most; 0 when not said
+	Prune     Prune               // which finished threads are removed
 	Private   []Private           // what the fetch tool may ask beside the internet
 	Notify    string              // how the terminal tells that a run waits or has ended; "" when not said
 	Hooks     []Hook              // commands that are called when something happens to a run

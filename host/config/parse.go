@@ -104,7 +104,7 @@ func keysAt(table []string) []string {
 	case table[0] == "serve" && len(table) == 1:
 		return []string{"recover", "drivers"}
 	case table[0] == "keep" && len(table) == 1:
-		return []string{"contents"}
+		return []string{"contents", "older", "runs"}
 	case table[0] == "hook" && len(table) == 1:
 		return []string{"on", "command", "timeout"}
 	case table[0] == "fetch" && len(table) == 1:
@@ -198,7 +198,8 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 	out.Rules = slices.Concat(
 		c.rules(journal.DecisionAllow, k.Allow, false), c.rules(journal.DecisionAsk, k.Ask, false), c.rules(journal.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
-	out.Sandbox, out.Serve, out.Keep = c.sandbox(k.Sandbox), c.serve(k.Serve), c.keep(k.Keep)
+	out.Sandbox, out.Serve = c.sandbox(k.Sandbox), c.serve(k.Serve)
+	out.Keep, out.Prune = c.keep(k.Keep)
 	out.Notify, out.Hooks = oneOf(c, "notify", k.Notify, Notices()), c.hooks(k.Hooks)
 	if idle := c.duration("idle", k.Idle); idle != nil {
 		out.Idle = *idle

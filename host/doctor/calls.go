@@ -68,6 +68,10 @@ func (e *examiner) callFolder(ctx context.Context, folder string, ended bool) er
 	id, ok := runner.IdentityOf(folder)
 	run, place := id.Run, journal.Place{Turn: id.Turn, Index: id.Index, Attempt: id.Attempt}
 	row, known := e.rows[run]
+	if at, err := db.Pruned(ctx, e.h.Store, run); ok && !known && err == nil && !at.IsZero() {
+		e.Warn(areaCalls, "the next agent prune removes it", "%s is of run %s, which was removed", folder, run)
+		return nil
+	}
 	if !ok || !known {
 		e.Warn(areaCalls, "look into it, and remove it when it is not needed", "%s belongs to no run of this database", folder)
 		return nil

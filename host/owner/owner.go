@@ -1,8 +1,8 @@
 // Package owner says which process drives a run. The lock of a run (locks/RUN, an open file
 // description lock) is the only authority: who holds it drives the run, and the kernel lets it go
 // when that process ends. What stands in the lock file is for messages, for a takeover, and for the
-// cause of an interruption that could not be recorded. Lock files are never removed while the store
-// exists.
+// cause of an interruption that could not be recorded. A lock file is removed with its run alone
+// (host/prune), by the process that holds it.
 package owner
 
 import (

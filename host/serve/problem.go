@@ -114,8 +114,7 @@ func (s *Server) problemOf(err error) *problem {
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.As(err, new(*app.UnknownIDError)):
-		p.Detail = "there is nothing of this id; an id is written whole"
+	case notFound(err, p):
 		return set("not_found")
 	case errors.Is(err, watch.ErrCursor):
 		return set("cursor_malformed")
@@ -167,4 +166,13 @@ func (s *Server) mustWrite(what, id string) error {
 type request struct {
 	view.Request
 	Shown string `json:"shown"` // as a terminal shows it: whole, with what cannot be seen by its number
+}
+
+// notFound says whether an error is that something is not there, and explains one that is of an id.
+func notFound(err error, p *problem) bool {
+	if errors.As(err, new(*app.UnknownIDError)) {
+		p.Detail = "there is nothing of this id; an id is written whole"
+		return true
+	}
+	return errors.As(err, new(*app.PrunedError))
 }

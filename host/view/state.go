@@ -144,3 +144,71 @@ func WhereText(made time.Time, runs []CopiedRun) string {
 	}
 	return b.String()
 }
+
+// Prune is what prune and rm print with --json. Fields are only ever added.
+type Prune struct {
+	Version  int            `json:"version"`
+	Threads  []PrunedThread `json:"threads"` // that go, or were to go
+	Runs     int            `json:"runs"`    // of them
+	Bytes    int64          `json:"bytes"`   // of their facts
+	Kept     []KeptThread   `json:"kept"`    // that were wanted, and are needed
+	Unwanted int            `json:"others"`  // threads that stay because nobody wants them to go
+	Done     *PruneDone     `json:"done,omitempty"`
+}
+
+// PrunedThread is a thread that goes.
+type PrunedThread struct {
+	Thread string    `json:"thread_id"`
+	Runs   []string  `json:"run_ids"`
+	Last   time.Time `json:"last_at"`
+	Facts  int64     `json:"facts"`
+	Bytes  int64     `json:"bytes"`
+	Words  string    `json:"prompt"`
+}
+
+// KeptThread is a thread that stays because something of it is needed.
+type KeptThread struct {
+	Thread string `json:"thread_id"`
+	Reason string `json:"reason"` // unfinished, question, unknown, forked, driven or moved
+	Run    string `json:"run_id,omitempty"`
+	Need   string `json:"needs,omitempty"` // the question or the call
+	Words  string `json:"prompt"`
+}
+
+// PruneDone is what was removed.
+type PruneDone struct {
+	Threads  int    `json:"threads"`
+	Runs     int    `json:"runs"`
+	Contents int    `json:"contents"`
+	Freed    int64  `json:"freed"` // bytes
+	Later    string `json:"later,omitempty"`
+}
+
+// Text says why a thread stays, and what helps.
+func (k KeptThread) Text() string {
+	switch k.Reason {
+	case "unfinished":
+		return fmt.Sprintf("%s stays: run %s has not ended: agent resume %s, agent cancel %s", k.Thread, k.Run, k.Run, k.Run)
+	case "question":
+		return fmt.Sprintf("%s stays: a question of run %s is open: agent answer %s", k.Thread, k.Run, k.Need)
+	case "unknown":
+		return fmt.Sprintf("%s stays: nobody has decided on a call of run %s whose outcome is unknown: agent answer %s", k.Thread, k.Run, k.Need)
+	case "forked":
+		return fmt.Sprintf("%s stays: run %s was forked from it, and stays: agent rm %s", k.Thread, k.Run, k.Run)
+	case "driven":
+		return fmt.Sprintf("%s stays: a process works on run %s; try again when that has ended", k.Thread, k.Run)
+	}
+	return fmt.Sprintf("%s stays: a run came into it meanwhile", k.Thread)
+}
+
+// Text sums up what goes, or went.
+func (p Prune) Text() string {
+	if d := p.Done; d != nil {
+		text := fmt.Sprintf("removed %s with %s; %s given back", Count(d.Threads, "thread"), Count(d.Runs, "run"), Bytes(d.Freed))
+		if d.Later != "" {
+			text += "\n" + d.Later
+		}
+		return text
+	}
+	return fmt.Sprintf("%s with %s, about %s of records", Count(len(p.Threads), "thread"), Count(p.Runs, "run"), Bytes(p.Bytes))
+}

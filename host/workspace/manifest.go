@@ -224,3 +224,14 @@ func (r *reader) seen() seen {
 	r.last.mode, r.last.inode, r.last.mtime, r.last.ctime = v.Mode, e.Inode, e.Mtime, e.Ctime
 	return seen{stat: e, v: v, young: young}
 }
+
+// Named lists the contents of the store that a manifest names.
+func Named(manifest []byte) (names []string, err error) {
+	all, _, _, err := decode(manifest)
+	for _, s := range all {
+		if s.v != nil && s.v.Kept != "" {
+			names = append(names, s.v.Kept)
+		}
+	}
+	return names, err
+}

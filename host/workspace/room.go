@@ -144,14 +144,12 @@ func (k *Keeper) named(ctx context.Context, run string) (map[string]bool, error)
 		switch b := e.Body.(type) {
 		case journal.FilesBase:
 			if content, err := kept.Get(ctx, b.Manifest); err == nil { // of one that is gone nothing is left to name
-				all, _, _, err := decode(content)
+				list, err := Named(content)
 				if err != nil {
 					return nil, err
 				}
-				for _, s := range all {
-					if s.v != nil && s.v.Kept != "" {
-						names[s.v.Kept] = true
-					}
+				for _, name := range list {
+					names[name] = true
 				}
 			}
 		case journal.ModelRequested, journal.CallStarted, journal.TurnSettled, journal.CallJudged:

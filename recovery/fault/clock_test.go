@@ -18,6 +18,8 @@ func measures() map[string]bool {
 		"host/serve/door.go":           true, // how old a code or a session is
 		"host/model/transport/body.go": true, "host/model/transport/record.go": true, "host/model/transport/replay.go": true, "recovery/fault/fault.go": true,
 		"host/workspace/look.go": true, "host/workspace/base.go": true, "tools/gitrepo/objects/pin.go": true, "tools/scan/tree.go": true, // compared with what a file system wrote
+		"db/sqlitefile/place.go": true, "db/prune/contents.go": true, // likewise
+		"db/prune/remove.go": true, "db/prune/rows.go": true, "host/prune/prune.go": true,
 		"tools/githook/githook.go": true, "tools/gitrepo/history/marker.go": true, // compared with what git wrote
 		"tools/mcp/set.go": true, "tools/mcp/stdio.go": true, "tools/mcp/tool.go": true,
 		"tools/runner/command_linux.go": true, "tools/runner/sweep_linux.go": true,

@@ -94,6 +94,9 @@ const (
 	StoreUnpacked   Point = "restore.unpacked"
 	StoreDecided    Point = "restore.decided"
 	StoreNamed      Point = "restore.named"
+	PruneHidden     Point = "prune.hidden"
+	PruneRows       Point = "prune.rows"
+	PruneFiles      Point = "prune.files"
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
@@ -120,9 +123,9 @@ func Restoring() []Point { return []Point{RestoreTemp, RestoreRenamed} }
 func Committing() []Point { return []Point{CommitsRead} }
 
 // Copying lists the points that only the commands pass which make a backup, or a state folder of
-// one.
+// one, or remove runs.
 func Copying() []Point {
-	return []Point{BackupBegun, BackupCopied, BackupSealed, StoreUnpacked, StoreDecided, StoreNamed}
+	return []Point{BackupBegun, BackupCopied, BackupSealed, StoreUnpacked, StoreDecided, StoreNamed, PruneHidden, PruneRows, PruneFiles}
 }
 
 // Delegating lists the points that only a command passes which drives runs below its own.

@@ -13,6 +13,7 @@ func measures() []measure {
 		{"requests", "what a turn of a long conversation with a provider on loopback takes beyond sending it", requests},
 		{"outputs", "calls that put out 1 MB: time, disk and memory", outputs},
 		{"commands", "short commands over few and many runs: time and memory", commands},
+		{"prune", "commits of a run while others are removed beside it", pruned},
 		{"streaming", "tokens a second from a model into the record, with and without observers", streaming},
 		{"flows", "what a flow costs beside the runs that it consists of", flows},
 		{"runner", "a command that outlives the host, beside a plain one", runner},
