@@ -18,5 +18,6 @@
 //
 // Package sqlitefile opens the file, and has the one writer of a process.
 //
-// Over budget: at most 4600 lines: what a copy is known by, and what was removed, needs the store from inside
+// Over budget: at most 4600 lines: what a copy is known by, and what was removed, needs the store
+// from inside
 package db
