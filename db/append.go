@@ -283,7 +283,7 @@ func (s *Store) appendFacts(t *tx, h Head, b batch, o AppendOptions) (Head, erro
 	if err := setStatus(t, h, p.status, last); err != nil {
 		return h, err
 	}
-	stands := h.Epoch == p.epoch && h.Status == p.status
+	stands := h.Epoch == p.epoch && h.Status == p.status && !p.acts
 	h.Epoch, h.Seq, h.Digest, h.Status, h.Turns = p.epoch, last.seq, last.row.Digest, p.status, h.Turns+int(p.turns)
 	t.Note(markOf(h, !stands))
 	return h, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"agent/db/dbsqlc"
@@ -19,6 +20,9 @@ func (s *Standing) row(ctx context.Context) (row dbsqlc.Store, err error) {
 		row, err = q.GetStore(ctx)
 		return err
 	})
+	if err != nil && !s.file.Writable() && strings.Contains(err.Error(), "no such column") {
+		return dbsqlc.Store{}, nil // one of an older format that cannot be brought up to date says nothing of copies
+	}
 	return row, err
 }
 
@@ -94,7 +98,7 @@ func (s *Store) RestoreHere(ctx context.Context, runs []string, fact journal.Run
 			return err
 		}
 	}
-	if err := s.declare(ctx, ""); err != nil {
+	if err := s.declare(ctx, "", !fact.Nothing); err != nil {
 		return err
 	}
 	return s.markHere(ctx)
@@ -105,27 +109,44 @@ func (s *Standing) Archive(ctx context.Context, why string) error {
 	if !s.file.Writable() {
 		return fmt.Errorf("restore %s: %w", s.file.Path(), ErrReadOnly)
 	}
-	if err := s.declare(ctx, why); err != nil {
+	if err := s.declare(ctx, why, false); err != nil {
 		return err
 	}
 	return s.compareMark(ctx)
 }
 
-// declare makes the store one of its own, whatever it was copied from.
-func (s *Standing) declare(ctx context.Context, archive string) error {
+// declare makes the store one of its own, whatever it was copied from. What guards its runs stays.
+func (s *Standing) declare(ctx context.Context, archive string, guards bool) error {
 	now, err := identity.Of(s.file.Path())
 	if err != nil {
 		return err
 	}
 	err = s.write(ctx, func(t *tx) error {
-		return t.q.SetStoreCopy(ctx, dbsqlc.SetStoreCopyParams{
+		err := t.q.SetStoreCopy(ctx, dbsqlc.SetStoreCopyParams{
 			ID: newStoreID(), Archive: archive, Inode: now.Inode, Born: now.Born, Machine: now.Machine,
 		})
+		if err == nil && guards {
+			err = t.q.SetStoreGuarded(ctx)
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("declare %s a store of its own: %w", s.file.Path(), err)
 	}
 	return nil
+}
+
+// Guarded says up to which number runs may have gone further elsewhere than the store says, and
+// what comes into their threads too; 0 for none.
+func (s *Standing) Guarded(ctx context.Context) (int64, error) {
+	row, err := s.row(ctx)
+	return row.Guarded, err
+}
+
+// Rekeyed says that older calls were recorded with another key than the store has now.
+func (s *Standing) Rekeyed(ctx context.Context) (bool, error) {
+	row, err := s.row(ctx)
+	return row.Rekeyed != 0, err
 }
 
 // NoteBackup notes that a backup was made, and when.

@@ -23,6 +23,7 @@ type projection struct {
 	claims     int64 // claims after that
 	doubted    bool  // a fact may have made a call a started one again without being about it
 	status     recovery.Status
+	acts       bool // a call starts
 }
 
 // rowsError says that a run's rows do not agree with its journal, seen where the fence has said
@@ -81,6 +82,8 @@ func readBatch(h Head, facts []fact, o AppendOptions) (projection, error) {
 			p.progress()
 		case journal.ContextCompacted:
 			p.progress()
+		case journal.CallStarted:
+			p.acts = true
 		case journal.CallSettled:
 			if b.Result.Outcome == journal.OutcomeUnknown {
 				p.unknown++

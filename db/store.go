@@ -310,6 +310,9 @@ func (s *core) RestoreText(ctx context.Context, text string) (string, error) {
 	return s.vault.RestoreText(ctx, text)
 }
 
+// Placeholder begins what stands for a secret that was taken out.
+const Placeholder = vault.Placeholder
+
 // What the vault gives and takes.
 type (
 	Redacted      = vault.Redacted

@@ -125,6 +125,24 @@ func withoutOwner(ctx context.Context, h *Host, do func(runs []string) error) ([
 	return runs, do(runs)
 }
 
+// guarded says whether a run that follows another one begins with the guard of a restored run: that
+// one has it, or had ended when the store was restored and may have been followed elsewhere.
+func guarded(ctx context.Context, h *Host, before string) (bool, error) {
+	upTo, err := h.Store.Guarded(ctx)
+	if err != nil || upTo == 0 {
+		return false, err
+	}
+	row, err := h.Store.Run(ctx, before)
+	if err != nil {
+		return false, err
+	}
+	s, err := h.Reader().Alone(before, h.Reader().Shown(ctx))
+	if err != nil {
+		return false, err
+	}
+	return s.Restored || row.No <= upTo && !s.WasRestored, nil
+}
+
 // Archive records a person's decision that the store is a copy whose original went on: its runs are
 // read, and never driven. A run that a process drives refuses it.
 func Archive(ctx context.Context, h *Host, why string) error {

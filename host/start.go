@@ -130,7 +130,9 @@ func (h *Host) created(
 	if c.Thread == "" {
 		c.Thread = drive.NewID("t")
 		if c.From != nil {
-			earlier, err = h.Conversation(ctx, *c.From)
+			if c.Guarded, err = guarded(ctx, h, c.From.Run); err == nil {
+				earlier, err = h.Conversation(ctx, *c.From)
+			}
 		}
 		return c, "", earlier, err
 	}
@@ -144,6 +146,9 @@ func (h *Host) created(
 			return c, "", nil, &db.ThreadBusyError{Thread: c.Thread, Run: last.ID, Status: last.Status, Pending: pendingOf(last)}
 		}
 		c.Previous = last.ID
+		if c.Guarded, err = guarded(ctx, h, last.ID); err != nil {
+			return c, "", nil, err
+		}
 		if before, err = h.Store.RestoreText(ctx, last.Folder); err != nil {
 			return c, "", nil, err
 		}

@@ -13,6 +13,9 @@ UPDATE store SET inode = @inode, born = @born, machine = @machine WHERE no = 1;
 -- name: SetStoreCopy :exec
 UPDATE store SET id = @id, incarnation = incarnation + 1, archive = @archive, inode = @inode, born = @born, machine = @machine WHERE no = 1;
 
+-- name: SetStoreGuarded :exec
+UPDATE store SET guarded = (SELECT COALESCE(MAX(no), 0) FROM runs) WHERE no = 1;
+
 -- name: SetStoreBackedUp :exec
 UPDATE store SET backed_up = @at WHERE no = 1;
 

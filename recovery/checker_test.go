@@ -66,11 +66,10 @@ func (k *checker) see(e journal.Event) string {
 			}
 		}
 	case journal.RunRestored:
-		if k.restored = !b.Nothing; b.Nothing {
-			k.old = false
+		if b.Nothing {
 			break
 		}
-		k.old = k.request != nil
+		k.restored, k.old = true, k.request != nil
 		for _, c := range k.calls {
 			c.yes = false
 		}

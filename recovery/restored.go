@@ -8,9 +8,8 @@ import (
 // restored takes note that the run may have gone further than its journal says. What a person
 // allowed before was allowed without that knowledge.
 func (s *State) restored(b journal.RunRestored) {
-	s.Cause, s.Detail = journal.CauseRestored, b.Reason
-	if b.Nothing {
-		trusts(s)
+	s.Cause, s.Detail, s.WasRestored = journal.CauseRestored, b.Reason, true
+	if b.Nothing { // after this copy; what is open about an earlier one stays open
 		return
 	}
 	s.Restored, s.stale = true, s.Open

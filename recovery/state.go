@@ -27,6 +27,8 @@ type State struct {
 	Earlier    []journal.Message
 	Restored   bool // it may have gone further than its journal says: see RunRestored
 
+	WasRestored bool // its journal has a RunRestored, whatever was said of it since
+
 	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls
 	// are compared by their fingerprints alone. It decides from its arguments, and is asked only
 	// while an earlier call of the same tool is in doubt.

@@ -68,11 +68,13 @@ func Make(ctx context.Context, s *db.Store, path string, o Options) (m Manifest,
 	if _, err := os.Lstat(path); err == nil {
 		return m, 0, &fs.PathError{Op: "back up to", Path: path, Err: fs.ErrExist}
 	}
-	files, err := LockFiles(s.Dir(), false)
-	if err != nil {
-		return m, 0, err
+	if s.File().Writable() { // else nobody removes anything
+		files, err := LockFiles(s.Dir(), false)
+		if err != nil {
+			return m, 0, err
+		}
+		defer func() { err = errors.Join(err, files.Close()) }()
 	}
-	defer func() { err = errors.Join(err, files.Close()) }()
 	Sweep(filepath.Dir(path), making)
 	temp, err := os.CreateTemp(filepath.Dir(path), TempName(making))
 	if err != nil {

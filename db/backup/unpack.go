@@ -77,6 +77,9 @@ func readFoot(f *os.File) (ft foot, err error) {
 // Without an opener that opens the key it gets a new one, and what was sealed with the old one is
 // dropped.
 func Unpack(ctx context.Context, file, dir string, open *Opener) (m Manifest, err error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return m, &RefusedError{Path: file, What: "it is no file"} // to open it could wait for ever
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return m, err
@@ -144,6 +147,9 @@ func takeApart(ctx context.Context, conn *sql.Conn, name, dir string, ft foot, o
 	if err := checked(ctx, conn, name, key, open != nil, ft); err != nil {
 		return m, err
 	}
+	if err := undeclared(ctx, conn, name); err != nil {
+		return m, err
+	}
 	if err := files(ctx, conn, name, dir); err != nil {
 		return m, err
 	}
@@ -188,7 +194,7 @@ func checked(ctx context.Context, conn *sql.Conn, name string, key []byte, known
 				return err
 			}
 		}
-		_, err := conn.ExecContext(ctx, "UPDATE store SET key_mac = ?", vault.KeyMAC(key))
+		_, err := conn.ExecContext(ctx, "UPDATE store SET key_mac = ?, rekeyed = 1", vault.KeyMAC(key))
 		return err
 	}
 	var mac []byte
@@ -202,6 +208,20 @@ func checked(ctx context.Context, conn *sql.Conn, name string, key []byte, known
 		return &RefusedError{Path: name, What: "somebody without its key changed it since it was made"}
 	}
 	return nil
+}
+
+// undeclared sees to it that the store counts as a copy until somebody decides, whatever it says of
+// itself. Its id becomes the name of a file.
+func undeclared(ctx context.Context, conn *sql.Conn, name string) error {
+	var id string
+	if err := conn.QueryRowContext(ctx, "SELECT id FROM store").Scan(&id); err != nil {
+		return err
+	}
+	if rest, ours := strings.CutPrefix(id, "s-"); !ours || strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+		return &RefusedError{Path: name, What: "its store has no id of ours"}
+	}
+	_, err := conn.ExecContext(ctx, "UPDATE store SET inode = -1, born = -1")
+	return err
 }
 
 // files writes what lies beside the database.

@@ -43,7 +43,7 @@ func (q *Queries) AllBlobs(ctx context.Context) ([]AllBlobsRow, error) {
 }
 
 const getStore = `-- name: GetStore :one
-SELECT "no", id, incarnation, key_mac, inode, born, machine, archive, backed_up FROM store WHERE no = 1
+SELECT "no", id, incarnation, key_mac, inode, born, machine, archive, guarded, rekeyed, backed_up FROM store WHERE no = 1
 `
 
 func (q *Queries) GetStore(ctx context.Context) (Store, error) {
@@ -58,6 +58,8 @@ func (q *Queries) GetStore(ctx context.Context) (Store, error) {
 		&i.Born,
 		&i.Machine,
 		&i.Archive,
+		&i.Guarded,
+		&i.Rekeyed,
 		&i.BackedUp,
 	)
 	return i, err
@@ -135,5 +137,14 @@ UPDATE store SET inode = ?1, born = ?2, machine = ?3 WHERE no = 1
 
 func (q *Queries) SetStoreFile(ctx context.Context, inode int64, born int64, machine string) error {
 	_, err := q.db.ExecContext(ctx, setStoreFile, inode, born, machine)
+	return err
+}
+
+const setStoreGuarded = `-- name: SetStoreGuarded :exec
+UPDATE store SET guarded = (SELECT COALESCE(MAX(no), 0) FROM runs) WHERE no = 1
+`
+
+func (q *Queries) SetStoreGuarded(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, setStoreGuarded)
 	return err
 }

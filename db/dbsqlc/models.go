@@ -123,6 +123,8 @@ type Store struct {
 	Born        int64
 	Machine     string
 	Archive     string
+	Guarded     int64
+	Rekeyed     int64
 	BackedUp    int64
 }
 

@@ -2,11 +2,15 @@
 
 -- What tells this store from a copy of it (package identity): the inode of the database's file, when that was made, and a hash of the
 -- machine's id; 0 and '' where the system does not say it, or nothing was noted yet. archive is why its runs are only read: a copy whose
--- original went on. backed_up is when the last backup was made.
+-- original went on. Runs up to the number guarded, and what comes into their threads, may have gone further elsewhere: each call that acts
+-- asks. rekeyed is 1 where the key is another one than that with which older calls were recorded. backed_up is when the last backup was
+-- made.
 ALTER TABLE store ADD COLUMN inode INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE store ADD COLUMN born INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE store ADD COLUMN machine TEXT NOT NULL DEFAULT '';
 ALTER TABLE store ADD COLUMN archive TEXT NOT NULL DEFAULT '';
+ALTER TABLE store ADD COLUMN guarded INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE store ADD COLUMN rekeyed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE store ADD COLUMN backed_up INTEGER NOT NULL DEFAULT 0;
 
 -- What a person calls a run; '' for those that have no name. Several may have the same: the newest is meant then.
@@ -38,6 +42,8 @@ DROP TABLE tombstones;
 DROP INDEX runs_by_name;
 ALTER TABLE runs DROP COLUMN name;
 ALTER TABLE store DROP COLUMN backed_up;
+ALTER TABLE store DROP COLUMN rekeyed;
+ALTER TABLE store DROP COLUMN guarded;
 ALTER TABLE store DROP COLUMN archive;
 ALTER TABLE store DROP COLUMN machine;
 ALTER TABLE store DROP COLUMN born;

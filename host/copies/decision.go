@@ -31,6 +31,9 @@ type Decision struct {
 
 // Apply records the decision, and names the runs that had not ended.
 func Apply(ctx context.Context, h *host.Host, d Decision) (runs []string, err error) {
+	if b := h.Store.Behind(); b != nil && b.Archive && d.WentOn == Not {
+		return nil, fmt.Errorf("%w; whoever wants runs of an archive to go on says that it is not known (--yes), and is asked before each call that acts", b)
+	}
 	if d.WentOn == Yes {
 		why := "runs went on, after it was made, in what it is a copy of"
 		if !d.Made.IsZero() {

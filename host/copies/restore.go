@@ -23,6 +23,9 @@ func Restore(ctx context.Context, a *app.App, file string, open *Opener, decide 
 	if r.Home, err = a.Home(); err != nil {
 		return r, err
 	}
+	if real, err := filepath.EvalSymlinks(r.Home); err == nil {
+		r.Home = real
+	}
 	if err := vacant(r.Home); err != nil {
 		return r, err
 	}

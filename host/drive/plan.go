@@ -223,7 +223,7 @@ func (j judge) words(c *recovery.Call) string {
 func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, endRest bool) recovery.Evidence {
 	e := recovery.Evidence{}
 	fp, err := j.Store.Fingerprint(s.Created.Thread, c.Tool, c.Args)
-	e.Restored = err == nil && fp == c.Fingerprint
+	e.Restored = err == nil && (fp == c.Fingerprint || j.rekeyed(ctx) && !strings.Contains(string(c.Args), db.Placeholder))
 	t, err := j.tools.Get(c.Tool)
 	if err != nil {
 		return e
@@ -233,7 +233,7 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	tc := callFor(s, c)
 	if a, ok := t.(tools.Process); ok {
 		e.Process = a.Find(ctx, tc)
-		if e.Process.State == recovery.ProcessLost && endRest {
+		if e.Process.State == recovery.ProcessLost && endRest && c.Copied() == "" && j.Store.Behind() == nil { // else they are the original's
 			e.Process = j.buried(ctx, a, tc, e.Process)
 		}
 	}
@@ -247,6 +247,13 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 		e.Doubt = why
 	}
 	return e
+}
+
+// rekeyed says that fingerprints of older calls cannot be compared: their arguments are whole where
+// no secret is missing from them.
+func (j judge) rekeyed(ctx context.Context) bool {
+	is, err := j.Store.Rekeyed(ctx)
+	return err == nil && is
 }
 
 // buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot

@@ -2,8 +2,8 @@ package journal
 
 import "cmp"
 
-// Family says which place a child has among runs: a call of another run has made it. All of it is
-// empty in a root, which a person started.
+// Family says which place a child has among runs: a call of another run has made it. But for
+// Guarded all of it is empty in a root, which a person started.
 type Family struct {
 	Parent     string   `json:"parent,omitempty"`      // the run above it
 	Root       string   `json:"root,omitempty"`        // the run at the top
@@ -11,8 +11,8 @@ type Family struct {
 	Role       string   `json:"role,omitempty"`        // what it is there for, such as "delegate c-1a2b3c4d"
 	Only       []string `json:"only,omitempty"`        // names of the tools that it has; empty: all of its mode
 
-	// Guarded says that the run above may have gone further than its journal says when this one
-	// began: what holds after RunRestored holds in it.
+	// Guarded says that the run above, or the one before it in the thread, may have gone further
+	// than its journal says when this one began: what holds after RunRestored holds in it.
 	Guarded bool `json:"guarded,omitempty"`
 }
 
