@@ -87,6 +87,9 @@ func (k *killed) restore() error {
 	if err := os.Remove(filepath.Join(k.folder, nextFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	if err := os.RemoveAll(cacheOf(k.home)); err != nil { // a mark there knows more, as it should
+		return err
+	}
 	return k.copyDatabase(k.image, k.home)
 }
 
@@ -119,11 +122,14 @@ func durable(path string, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// cacheOf is where the binary keeps marks of a state folder, outside of it.
+func cacheOf(home string) string { return home + ".cache" }
+
 // command is the binary with a state folder and a workspace.
 func (b *bench) command(ctx context.Context, home, folder string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, b.exe, args...)
 	c.Dir = folder
-	c.Env = append(os.Environ(), "AGENT_HOME="+home, "HOME="+b.dir, "XDG_CONFIG_HOME=", "NO_COLOR=1")
+	c.Env = append(os.Environ(), "AGENT_HOME="+home, "HOME="+b.dir, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME="+cacheOf(home), "NO_COLOR=1")
 	return c
 }
 

@@ -316,11 +316,14 @@ func (b *tab) clickOnce(path string) bool {
 		const { at, el } = window.steady;
 		delete window.steady;
 		window.took = false;
+		window.wasOpen = el.closest("details")?.open;
 		document.addEventListener("click", (e) => { if (el.contains(e.target)) window.took = true; }, { once: true });
 		return at;
 	})()`)
 	b.clickAt(at[0], at[1])
-	return eval[bool](b, "window.took !== false") // another page has none
+	// Another page has none. What was drawn again in that very moment was opened all the same, and
+	// a second click would close it.
+	return eval[bool](b, fmt.Sprintf(`window.took !== false || document.evaluate(%q, document, null, 9).singleNodeValue?.closest("details")?.open !== window.wasOpen`, path))
 }
 
 // clean says that no script threw, and that nothing was asked of another place than the page's own.
