@@ -1,4 +1,4 @@
-// Package identity says which file a database is, so that a copy of it can be told from it.
+// Package identity says which file a database is, so that a copy of it is not taken for it.
 //
 // A file that is copied (cp, tar, rsync, a backup that is put back) has another inode, or was made
 // at another time, than the one that it was copied from; a folder that is moved, and a database

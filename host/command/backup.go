@@ -58,7 +58,7 @@ func (a backupCommand) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.open(ctx, app.DryRun)
+	s, err := a.open(ctx, app.Read)
 	if err != nil {
 		return noState(err, "backup")
 	}
