@@ -378,7 +378,7 @@ func compare(t *rapid.T, s *Store, h Head, state *recovery.State) {
 func sideways(e journal.Event) bool {
 	switch b := e.Body.(type) {
 	case journal.RunClaimed, journal.RunInterrupted, journal.RunRestored, journal.CallJudged, journal.ModelFailed, journal.ContextCompacted,
-		journal.FilesBase, journal.FilesChanged, journal.CommitSeen:
+		journal.FilesBase, journal.FilesChanged, journal.CommitSeen, journal.RunExported, journal.WorkspaceBehind:
 		return true
 	case journal.RequestOpened:
 		return b.Request.Kind == journal.RequestMaxTurns || b.Request.Call.Index == 0
@@ -400,7 +400,8 @@ func possible(s *recovery.State, all []journal.Event, run, thread string, n int)
 	turn := len(s.Turns)
 	add(0, createdFact(run, thread))
 	add(turn, journal.RunClaimed{Epoch: s.Epoch + 1, PID: 1}, journal.RunInterrupted{Cause: journal.CauseCrash},
-		journal.RunRestored{Reason: "it is behind its mark"})
+		journal.RunRestored{Reason: "it is behind its mark", Folder: "/there"},
+		journal.RunExported{To: "agent-store-1-s-there.1.key", Pack: "m-1"}, journal.WorkspaceBehind{Folder: "/there", Files: []journal.BehindFile{{Path: "a"}}})
 	if s.Epoch > 0 {
 		other := journal.ModelChange{Name: fmt.Sprintf("work/m%d", s.Epoch), Provider: "chat"}
 		add(turn, journal.RunClaimed{Epoch: s.Epoch + 1, PID: 1, Model: &other, Folder: fmt.Sprintf("/moved/%d", s.Epoch)})
@@ -430,7 +431,8 @@ func possible(s *recovery.State, all []journal.Event, run, thread string, n int)
 		}
 	}
 	if s.Open != nil {
-		add(turn, journal.RequestAnswered{ID: s.Open.ID, Answer: json.RawMessage(`"yes"`)}, journal.RequestClosed{ID: s.Open.ID, Status: RequestCancelled})
+		add(turn, journal.RequestAnswered{ID: s.Open.ID, Answer: json.RawMessage(`"yes"`)}, journal.RequestClosed{ID: s.Open.ID, Status: RequestCancelled},
+			journal.RequestClosed{ID: s.Open.ID, Status: RequestCancelled, Again: true})
 	}
 	add(turn, journal.RequestOpened{Request: journal.Request{ID: fmt.Sprintf("p-%04d%04d", n, s.Seq), Question: journal.Question{Kind: journal.RequestMaxTurns}}})
 	add(turn, journal.TurnSettled{Checkpoint: "k-" + strings.Repeat("0", 8)})

@@ -41,6 +41,8 @@ var kindNames = [...]journal.Kind{
 	30: journal.KindFilesChanged,
 	31: journal.KindCommitSeen,
 	32: journal.KindRunRestored,
+	33: journal.KindRunExported,
+	34: journal.KindWorkspaceBehind,
 }
 
 func numberOf(k journal.Kind) (int64, error) {

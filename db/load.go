@@ -145,6 +145,14 @@ type decoded struct {
 // error.
 func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan *part, parts chan<- *part, restore bool) {
 	defer close(parts)
+	own, err := s.names.read(ctx, s.core)
+	if err != nil {
+		p := <-free
+		p.err, p.decoded = err, make(chan struct{})
+		close(p.decoded)
+		parts <- p
+		return
+	}
 	from := s.file.Prepared(journalRows, journalColumns)
 	defer from.Release()
 	for most := int64(firstChunk); after < h.Seq; most = min(2*most, chunk) {
@@ -165,7 +173,7 @@ func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan
 			return
 		}
 		after = p.rows[len(p.rows)-1].ID & MaxSeq
-		go s.decodePart(ctx, p, restore)
+		go s.decodePart(ctx, p, restore, own)
 		parts <- p // there is room for all that are ahead
 	}
 }
@@ -189,10 +197,10 @@ func nextFree(ctx context.Context, free <-chan *part, release func()) *part {
 	}
 }
 
-func (s Journal) decodePart(ctx context.Context, p *part, restore bool) {
+func (s Journal) decodePart(ctx context.Context, p *part, restore bool, own *foreignNames) {
 	defer close(p.decoded)
 	p.facts = slices.Grow(p.facts[:0], len(p.rows))[:len(p.rows)]
-	d := decoder{s: s, q: dbsqlc.New(s.file.Readers()), restore: restore, room: p.room}
+	d := decoder{s: s, q: dbsqlc.New(s.file.Readers()), restore: restore, own: own, room: p.room}
 	for i := range p.rows {
 		if err := ctx.Err(); err != nil {
 			p.err = fmt.Errorf("read journal: %w", err)
@@ -212,7 +220,8 @@ type decoder struct {
 	s       Journal
 	q       *dbsqlc.Queries
 	restore bool
-	room    []byte // for a body until it is decoded, which copies what it keeps
+	own     *foreignNames // of contents
+	room    []byte        // for a body until it is decoded, which copies what it keeps
 }
 
 func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
@@ -237,7 +246,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
 			return
 		}
 	}
-	out.body, out.err = journal.Decode(kind, int(r.V), data)
+	out.body, out.err = journal.Decode(kind, int(r.V), d.own.put(data))
 }
 
 // read gives a row's body, wherever it lies, until the next one is read, and leaves its hash in

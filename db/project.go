@@ -115,7 +115,13 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 	case journal.RunInterrupted:
 		return t.q.SetRunInterrupted(ctx, string(b.Cause), FirstWords(b.Detail, detailLimit), h.No)
 	case journal.RunRestored:
-		return t.q.SetRunInterrupted(ctx, string(journal.CauseRestored), FirstWords(b.Reason, detailLimit), h.No)
+		err := t.q.SetRunInterrupted(ctx, string(journal.CauseRestored), FirstWords(b.Reason, detailLimit), h.No)
+		if err == nil && b.Folder != "" {
+			err = t.q.SetRunFolder(ctx, b.Folder, h.No)
+		}
+		return err
+	case journal.RunExported:
+		return t.q.SetRunInterrupted(ctx, string(journal.CauseMoved), FirstWords("to "+b.Store(), detailLimit), h.No)
 	case journal.RunStopping:
 		return t.q.SetRunStopReason(ctx, FirstWords(b.Reason, detailLimit), h.No)
 	case journal.RunFailed:

@@ -40,6 +40,7 @@ func TestStatesAgree(t *testing.T) {
 		"requests_kind":   list([]journal.RequestKind{journal.RequestAskUser, journal.RequestConfirm, journal.RequestPermission, journal.RequestTwin, journal.RequestMaxTurns, journal.RequestMaxTokens, journal.RequestMaxCost, journal.RequestElicit, "phase", "copy", "plan"}),
 		"requests_status": list(RequestStatuses()),
 		"inbox_kind":      list(append(MessageKinds(), "commit", "tell")),
+		"custody_word":    {Copy, Moved},
 		"blobs_encoding":  list([]string{blob.Plain, blob.Deflate, blob.InFile}),
 	}
 	got := map[string][]string{}
@@ -119,7 +120,8 @@ func TestKindsHaveNumbers(t *testing.T) {
 	for n, k := range []string{1: "run.created", 2: "run.claimed", 3: "run.interrupted", 4: "run.noted", 5: "run.stopping", 6: "run.completed",
 		7: "run.failed", 8: "run.cancelled", 9: "model.requested", 10: "model.answered", 11: "call.judged", 12: "call.started",
 		13: "call.settled", 14: "call.resolved", 15: "approval.voided", 16: "request.opened", 17: "request.answered", 18: "request.closed",
-		19: "turn.settled", 22: "message.added", 28: "run.parked", 29: "files.base", 30: "files.changed", 31: "commit.seen", 32: "run.restored"} {
+		19: "turn.settled", 22: "message.added", 28: "run.parked", 29: "files.base", 30: "files.changed", 31: "commit.seen", 32: "run.restored",
+		33: "run.exported", 34: "workspace.behind"} {
 		if k != "" && string(kindNames[n]) != k {
 			t.Errorf("number %d was %s and is %s", n, k, kindNames[n])
 		}

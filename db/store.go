@@ -82,6 +82,7 @@ type core struct {
 	file  *sqlitefile.File
 	vault *vault.Vault
 	o     Options
+	names keptNames
 	key   []byte                                                // nil when opened for reading
 	write func(ctx context.Context, do func(t *tx) error) error // in a transaction; ErrReadOnly where the store was opened for reading
 }
@@ -252,6 +253,11 @@ func (s *core) read(ctx context.Context, what string, f func(q *dbsqlc.Queries) 
 // Read is for rooms beside this one that read rows of their own.
 func Read(ctx context.Context, s *Store, what string, f func(q *dbsqlc.Queries) error) error {
 	return s.read(ctx, what, f)
+}
+
+// Write changes rows that nobody needs a run's lock for, in one transaction.
+func Write(ctx context.Context, s *Store, f func(q *dbsqlc.Queries) error) error {
+	return s.write(ctx, func(t *tx) error { return f(t.q) })
 }
 
 // openVault makes the store's vault. Who only reads has no key yet.

@@ -34,23 +34,46 @@ func (s *Store) threadKey(thread string) ([]byte, error) {
 		return key.([]byte), nil
 	}
 	of, known := thread, true // that of a thread which is not recorded yet is its own
+	var came []byte           // sealed: it came from another store
 	err := s.read(context.Background(), "read thread "+thread, func(q *dbsqlc.Queries) error {
 		row, err := q.GetThread(context.Background(), thread)
 		if errors.Is(err, sql.ErrNoRows) {
 			known = false
 			return nil
 		}
+		if err != nil {
+			return err
+		}
 		of = row.KeyOf
+		if came, err = q.GetThreadKey(context.Background(), of); errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	key, err := hkdf.Key(sha256.New, s.key, nil, "fingerprints of "+of, sha256.Size)
+	key, err := s.lineageKey(of, came)
 	if err == nil && known {
 		s.threadKeys.Store(thread, key)
 	}
 	return key, err
+}
+
+// lineageKey opens a key that came from another store, or works out the store's own.
+func (s *Store) lineageKey(of string, came []byte) ([]byte, error) {
+	if came == nil {
+		return hkdf.Key(sha256.New, s.key, nil, "fingerprints of "+of, sha256.Size)
+	}
+	box, err := s.lineageBox()
+	if err != nil {
+		return nil, err
+	}
+	key, err := box.Open([]byte(of), came)
+	if err != nil {
+		return nil, fmt.Errorf("open the key of thread %s: %w", of, err)
+	}
+	return key, nil
 }
 
 // keyOf is the thread with whose key the calls of a new thread are recognised that begins with the

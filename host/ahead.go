@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,21 +127,27 @@ func withoutOwner(ctx context.Context, h *Host, do func(runs []string) error) ([
 }
 
 // guarded says whether a run that follows another one begins with the guard of a restored run: that
-// one has it, or had ended when the store was restored and may have been followed elsewhere.
+// one has it, or had ended when the store was restored, or when its thread went to another store or
+// came from one as a copy, and may have been followed elsewhere.
 func guarded(ctx context.Context, h *Host, before string) (bool, error) {
 	upTo, err := h.Store.Guarded(ctx)
-	if err != nil || upTo == 0 {
+	if err != nil {
 		return false, err
 	}
 	row, err := h.Store.Run(ctx, before)
 	if err != nil {
 		return false, err
 	}
+	c, err := db.CustodyOf(ctx, h.Store, cmp.Or(row.RootThread, row.Thread))
+	if err != nil || upTo == 0 && c.Word == "" {
+		return false, err
+	}
 	s, err := h.Reader().Alone(before, h.Reader().Shown(ctx))
 	if err != nil {
 		return false, err
 	}
-	return s.Restored || row.No <= upTo && !s.WasRestored, nil
+	elsewhere := c.Word != "" && row.Created.Before(c.At) && s.RestoredAt.Before(c.At)
+	return s.Restored || elsewhere || row.No <= upTo && s.RestoredAt.IsZero(), nil
 }
 
 // Archive records a person's decision that the store is a copy whose original went on: its runs are

@@ -32,6 +32,8 @@ type (
 	// RecordLostError says that the files of a run's record are no longer those of the state
 	// folder.
 	RecordLostError = drive.RecordLostError
+	// MovedError says that a run went to another store.
+	MovedError = drive.MovedError
 	// FinishedError says that a run has ended and cannot be driven.
 	FinishedError = drive.FinishedError
 	// RefusedChangeError says that a run cannot be resumed as it was asked for.

@@ -2,7 +2,7 @@
 -- thread t-pruned until all else of it is gone, and then goes too.
 
 -- name: PrunableRuns :many
-SELECT no, id, thread, root_no, root_thread, status, words, last_seq, updated_at, ended_at FROM runs WHERE root_no >= 0 ORDER BY no;
+SELECT no, id, thread, root_no, root_thread, status, cause, words, last_seq, updated_at, ended_at FROM runs WHERE root_no >= 0 ORDER BY no;
 
 -- Threads that were forked, or that are of a family.
 -- name: DerivedThreads :many
@@ -27,10 +27,10 @@ INSERT INTO threads (id, key_of, folder, created_at) VALUES ('t-pruned', 't-prun
 
 -- name: AddTombstone :execrows
 INSERT INTO tombstones (run, start_key, start_digest, pruned_at)
-SELECT r.id, r.start_key, r.start_digest, @pruned_at FROM runs r WHERE r.no = @no AND r.last_seq = @last_seq AND r.ended_at IS NOT NULL AND r.root_no >= 0;
+SELECT r.id, r.start_key, r.start_digest, @pruned_at FROM runs r WHERE r.no = @no AND r.last_seq = @last_seq AND (r.ended_at IS NOT NULL OR r.cause = 'moved') AND r.root_no >= 0;
 
 -- name: HideRun :exec
-UPDATE runs SET thread = 't-pruned', root_no = -1, parent_no = -1, root_thread = '', start_key = '', start_digest = '', name = '' WHERE no = @no;
+UPDATE runs SET thread = 't-pruned', status = CASE WHEN ended_at IS NULL THEN 'cancelled' ELSE status END, ended_at = COALESCE(ended_at, updated_at), root_no = -1, parent_no = -1, root_thread = '', start_key = '', start_digest = '', name = '' WHERE no = @no;
 
 -- name: DropThread :exec
 DELETE FROM threads WHERE threads.id = @id AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.thread = threads.id);

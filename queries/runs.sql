@@ -26,6 +26,9 @@ UPDATE runs SET status = @status, ended_at = sqlc.narg(ended_at) WHERE no = @no;
 -- name: SetRunInterrupted :exec
 UPDATE runs SET cause = @cause, detail = @detail WHERE no = @no;
 
+-- name: SetRunFolder :exec
+UPDATE runs SET folder = @folder WHERE no = @no;
+
 -- name: SetRunStopReason :exec
 UPDATE runs SET stop_reason = @stop_reason WHERE no = @no;
 

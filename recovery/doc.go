@@ -83,7 +83,8 @@
 //	waiting     -> interrupted on run.interrupted, run.restored
 //	interrupted -> running     on run.claimed (nothing asked)
 //	interrupted -> waiting     on run.claimed (a request stands)
-//	interrupted -> interrupted on call.resolved, run.restored, commit.seen
+//	interrupted -> interrupted on call.resolved, request.closed, run.restored, run.exported,
+//	                              workspace.behind, commit.seen
 //	completed   -> completed   on call.resolved, commit.seen
 //	failed      -> failed      on call.resolved, commit.seen
 //	cancelled   -> cancelled   on call.resolved, commit.seen

@@ -51,6 +51,10 @@ func TestGoldenJournal(t *testing.T) {
 	if !s.Restored || s.Status != StatusInterrupted || s.Cause != journal.CauseRestored {
 		t.Errorf("the journal of a run whose database went back in time says %q (%s), %t", s.Status, s.Cause, s.Restored)
 	}
+	s = readGolden(t, "testdata/journal-v1-moved.jsonl", fields)
+	if s.Status != StatusRunning || s.Moved != nil || s.Open != nil || s.Created.Folder != "/there" || s.Turns[0].Calls[0].Denied != "" {
+		t.Errorf("the journal of a run that came from another store says %q in %s, %+v", s.Status, s.Created.Folder, s.Turns[0].Calls[0])
+	}
 	s = readGolden(t, "testdata/journal-v1-models.jsonl", fields)
 	if s.Status != StatusCompleted || s.Usage.Tokens() != 2830 || s.Estimated.Tokens() != 1208 || s.Final != "Done." {
 		t.Errorf("the journal with a provider says %q, used %+v, estimated %+v, %q", s.Status, s.Usage, s.Estimated, s.Final)

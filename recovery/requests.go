@@ -155,7 +155,7 @@ func (s *State) closed(b journal.RequestClosed) error {
 		return fmt.Errorf("request %s is not open", b.ID)
 	}
 	s.Open = nil
-	if r.Kind == journal.RequestPhase {
+	if r.Kind == journal.RequestPhase || b.Again {
 		return nil
 	}
 	reason := b.Reason

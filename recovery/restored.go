@@ -3,12 +3,21 @@ package recovery
 import (
 	"agent/recovery/journal"
 	"fmt"
+	"time"
 )
 
 // restored takes note that the run may have gone further than its journal says. What a person
 // allowed before was allowed without that knowledge.
-func (s *State) restored(b journal.RunRestored) {
-	s.Cause, s.Detail, s.WasRestored = journal.CauseRestored, b.Reason, true
+func (s *State) restored(at time.Time, b journal.RunRestored) {
+	s.Cause, s.Detail, s.RestoredAt, s.Moved, s.Back = journal.CauseRestored, b.Reason, at, nil, &b
+	if b.Folder != "" {
+		s.Created.Folder = b.Folder
+	}
+	for _, c := range s.Turns.current().calls() {
+		if c.Phase == journal.PhaseStarted && b.Pack != "" {
+			c.copied = true // what tells how far it came stayed where it was started
+		}
+	}
 	if b.Nothing { // after this copy; what is open about an earlier one stays open
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // State is what a run's facts say of it, folded one after the other.
@@ -27,7 +28,14 @@ type State struct {
 	Earlier    []journal.Message
 	Restored   bool // it may have gone further than its journal says: see RunRestored
 
-	WasRestored bool // its journal has a RunRestored, whatever was said of it since
+	RestoredAt time.Time // of the last RunRestored, whatever was said of it since; zero for none
+
+	Moved *journal.RunExported // it went to another store, and is not driven here; nil for most
+
+	// What its next owner tells the model: the run was restored, or came from another store, since
+	// the last claim, and files that it wrote are not in its folder.
+	Back   *journal.RunRestored
+	Behind *journal.WorkspaceBehind
 
 	// Acting gives what of a call acts, seen from the folder, for the twin guard; nil where calls
 	// are compared by their fingerprints alone. It decides from its arguments, and is asked only
@@ -109,7 +117,11 @@ func (s *State) apply(e journal.Event) error {
 	case journal.RunInterrupted:
 		s.Cause, s.Detail = b.Cause, b.Detail
 	case journal.RunRestored:
-		s.restored(b)
+		s.restored(e.Time, b)
+	case journal.RunExported:
+		s.Cause, s.Detail, s.Moved = journal.CauseMoved, "to "+b.Store(), &b
+	case journal.WorkspaceBehind:
+		s.Behind = &b
 	case journal.RunNoted:
 		s.gone(b.Gone)
 		s.postpone(b.Clock)
@@ -186,6 +198,9 @@ func (s *State) claimed(b journal.RunClaimed) error {
 	if b.Epoch != s.Epoch+1 {
 		return fmt.Errorf("epoch %d after %d", b.Epoch, s.Epoch)
 	}
+	if s.Moved != nil {
+		return fmt.Errorf("it went to %s", s.Moved.Store())
+	}
 	if err := s.tighten(b); err != nil {
 		return err
 	}
@@ -201,7 +216,7 @@ func (s *State) claimed(b journal.RunClaimed) error {
 			c.doubt(s.Epoch)
 		}
 	}
-	s.Cause, s.Detail = "", ""
+	s.Cause, s.Detail, s.Back, s.Behind = "", "", nil, nil
 	return nil
 }
 

@@ -280,7 +280,9 @@ func (st *story) fact(name string, o map[string]string, rest []string) {
 	case "interrupted":
 		st.add(journal.RunInterrupted{Cause: journal.Cause(rest[0])})
 	case "restored":
-		st.add(journal.RunRestored{Reason: text(0), By: o["by"]})
+		st.add(journal.RunRestored{Reason: text(0), By: o["by"], Pack: o["pack"], Nothing: o["pack"] != ""})
+	case "exported":
+		st.add(journal.RunExported{To: rest[0], Pack: o["pack"]})
 	case "note":
 		st.add(journal.RunNoted{Text: text(0), Gone: o["gone"]})
 	case "message":

@@ -100,10 +100,13 @@ var table = map[Status]map[journal.Kind]Status{
 		journal.KindCommitSeen:      StatusWaiting,
 	},
 	StatusInterrupted: {
-		journal.KindRunClaimed:   StatusRunning,
-		journal.KindRunRestored:  StatusInterrupted,
-		journal.KindCallResolved: StatusInterrupted, // a person's decision on an unknown call needs no owner
-		journal.KindCommitSeen:   StatusInterrupted, // nor does a commit of a person's
+		journal.KindRunClaimed:      StatusRunning,
+		journal.KindRunRestored:     StatusInterrupted,
+		journal.KindRunExported:     StatusInterrupted,
+		journal.KindWorkspaceBehind: StatusInterrupted, // seen where it came to
+		journal.KindRequestClosed:   StatusInterrupted, // before it goes to another store
+		journal.KindCallResolved:    StatusInterrupted, // a person's decision on an unknown call needs no owner
+		journal.KindCommitSeen:      StatusInterrupted, // nor does a commit of a person's
 	},
 	StatusCompleted: {journal.KindCallResolved: StatusCompleted, journal.KindCommitSeen: StatusCompleted},
 	StatusFailed:    {journal.KindCallResolved: StatusFailed, journal.KindCommitSeen: StatusFailed},

@@ -213,12 +213,28 @@ func (m *sim) crash() {
 		m.claim()
 		return
 	}
+	if !m.s.Status.Terminal() && m.pick(40, "moved") == 1 { // to another store, or back from one
+		m.move()
+		return
+	}
 	if m.s.Status == StatusRunning && m.pick(3, "mark") > 0 {
 		m.add(journal.RunInterrupted{Cause: []journal.Cause{journal.CauseCrash, journal.CauseShutdown}[m.pick(2, "cause")]})
 	}
 	if m.s.Status == StatusRunning || m.s.Status == StatusWaiting {
 		m.claim()
 	}
+}
+
+// move has the run leave for another store, where it is claimed.
+func (m *sim) move() {
+	if m.s.Status != StatusInterrupted {
+		m.add(journal.RunInterrupted{Cause: journal.CauseMoved})
+	}
+	if m.s.Open != nil {
+		m.add(journal.RequestClosed{ID: m.s.Open.ID, Status: "cancelled", Reason: "it is asked again where the run goes", Again: true})
+	}
+	m.add(journal.RunExported{To: "agent-store-1-there", Pack: "k-9q3d7abc"})
+	m.claim()
 }
 
 // inFlight lists what flies, always in the same order, so that the same choices make the same
@@ -228,6 +244,12 @@ func (m *sim) inFlight() []journal.Place {
 }
 
 func (m *sim) claim() {
+	if m.s.Moved != nil { // it is taken back, or came to where it went
+		m.add(journal.RunRestored{Reason: "it came here", Pack: m.s.Moved.Pack, Nothing: m.pick(4, "taken back") > 0})
+		if m.pick(2, "behind") == 1 {
+			m.add(journal.WorkspaceBehind{Folder: "/there", Files: []journal.BehindFile{{Path: "a.txt"}}})
+		}
+	}
 	b := journal.RunClaimed{Epoch: m.s.Epoch + 1, PID: 1, Unknown: slices.Clone(m.others)}
 	if m.rough > 0 && m.pick(8, "tighten") == 1 {
 		b.Mode = journal.Modes()[m.pick(1+slices.Index(journal.Modes(), m.s.Mode), "mode")]

@@ -104,21 +104,9 @@ func Make(ctx context.Context, s *db.Store, path string, o Options) (m Manifest,
 	}
 	if err == nil {
 		fault.Hit(fault.BackupSealed)
-		err = named(temp.Name(), path)
+		err = durable.Link(temp.Name(), path)
 	}
 	return m, size, err
-}
-
-// named gives a synced file its name, and replaces nothing: a link, where the file system has any.
-func named(temp, path string) error {
-	err := os.Link(temp, path)
-	if err == nil {
-		return errors.Join(os.Remove(temp), durable.SyncDir(filepath.Dir(path)))
-	}
-	if _, there := os.Lstat(path); !errors.Is(there, fs.ErrNotExist) {
-		return &fs.PathError{Op: "back up to", Path: path, Err: fs.ErrExist}
-	}
-	return durable.Rename(temp, path)
 }
 
 // add takes in what lies beside the database, and says what the copy is.

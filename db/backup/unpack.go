@@ -189,7 +189,7 @@ func keyOf(open *Opener, salt, sealed []byte) ([]byte, error) {
 // store's.
 func checked(ctx context.Context, conn *sql.Conn, name string, key []byte, known bool, ft foot) error {
 	if !known { // what was sealed is of no use any more
-		for _, text := range []string{"DELETE FROM kept", "DELETE FROM secrets", "DELETE FROM environments", "DELETE FROM backup_files WHERE path LIKE '" + keep.Folder + "/%'"} {
+		for _, text := range []string{"DELETE FROM kept", "DELETE FROM secrets", "DELETE FROM environments", "DELETE FROM thread_keys", "DELETE FROM kept_names", "DELETE FROM backup_files WHERE path LIKE '" + keep.Folder + "/%'"} {
 			if _, err := conn.ExecContext(ctx, text); err != nil {
 				return err
 			}

@@ -35,6 +35,14 @@ type CallRow struct {
 	Thread      string
 }
 
+type Custody struct {
+	Thread  string
+	Word    string
+	Store   string
+	Rekeyed int64
+	At      int64
+}
+
 type Inbox struct {
 	ID          int64
 	RunNo       int64
@@ -54,6 +62,12 @@ type Journal struct {
 	Body     *string
 	BodyHash []byte
 	Digest   []byte
+}
+
+type Pack struct {
+	ID      string
+	Thread  string
+	TakenAt int64
 }
 
 type Request struct {

@@ -20,7 +20,7 @@ func (q *Queries) AddPrunedThread(ctx context.Context) error {
 
 const addTombstone = `-- name: AddTombstone :execrows
 INSERT INTO tombstones (run, start_key, start_digest, pruned_at)
-SELECT r.id, r.start_key, r.start_digest, ?1 FROM runs r WHERE r.no = ?2 AND r.last_seq = ?3 AND r.ended_at IS NOT NULL AND r.root_no >= 0
+SELECT r.id, r.start_key, r.start_digest, ?1 FROM runs r WHERE r.no = ?2 AND r.last_seq = ?3 AND (r.ended_at IS NOT NULL OR r.cause = 'moved') AND r.root_no >= 0
 `
 
 func (q *Queries) AddTombstone(ctx context.Context, prunedAt int64, no int64, lastSeq int64) (int64, error) {
@@ -427,7 +427,7 @@ func (q *Queries) HiddenRuns(ctx context.Context, after int64, maxRows int64) ([
 }
 
 const hideRun = `-- name: HideRun :exec
-UPDATE runs SET thread = 't-pruned', root_no = -1, parent_no = -1, root_thread = '', start_key = '', start_digest = '', name = '' WHERE no = ?1
+UPDATE runs SET thread = 't-pruned', status = CASE WHEN ended_at IS NULL THEN 'cancelled' ELSE status END, ended_at = COALESCE(ended_at, updated_at), root_no = -1, parent_no = -1, root_thread = '', start_key = '', start_digest = '', name = '' WHERE no = ?1
 `
 
 func (q *Queries) HideRun(ctx context.Context, no int64) error {
@@ -530,7 +530,7 @@ func (q *Queries) NamingFacts(ctx context.Context, after int64, upto int64, maxR
 
 const prunableRuns = `-- name: PrunableRuns :many
 
-SELECT no, id, thread, root_no, root_thread, status, words, last_seq, updated_at, ended_at FROM runs WHERE root_no >= 0 ORDER BY no
+SELECT no, id, thread, root_no, root_thread, status, cause, words, last_seq, updated_at, ended_at FROM runs WHERE root_no >= 0 ORDER BY no
 `
 
 type PrunableRunsRow struct {
@@ -540,6 +540,7 @@ type PrunableRunsRow struct {
 	RootNo     int64
 	RootThread string
 	Status     string
+	Cause      string
 	Words      string
 	LastSeq    int64
 	UpdatedAt  int64
@@ -564,6 +565,7 @@ func (q *Queries) PrunableRuns(ctx context.Context) ([]PrunableRunsRow, error) {
 			&i.RootNo,
 			&i.RootThread,
 			&i.Status,
+			&i.Cause,
 			&i.Words,
 			&i.LastSeq,
 			&i.UpdatedAt,

@@ -1047,6 +1047,15 @@ func (q *Queries) SetRunClaimed(ctx context.Context, arg SetRunClaimedParams) er
 	return err
 }
 
+const setRunFolder = `-- name: SetRunFolder :exec
+UPDATE runs SET folder = ?1 WHERE no = ?2
+`
+
+func (q *Queries) SetRunFolder(ctx context.Context, folder string, no int64) error {
+	_, err := q.db.ExecContext(ctx, setRunFolder, folder, no)
+	return err
+}
+
 const setRunInterrupted = `-- name: SetRunInterrupted :exec
 UPDATE runs SET cause = ?1, detail = ?2 WHERE no = ?3
 `

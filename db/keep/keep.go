@@ -14,11 +14,8 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -57,8 +54,8 @@ var errNoKey = errors.New("there is no key")
 type Contents struct {
 	file  *sqlitefile.File
 	read  func(ctx context.Context, what string, do func(q *dbsqlc.Queries) error) error
-	aead  cipher.AEAD // nil without the key: nothing is sealed and nothing opened
-	names []byte      // key of the names
+	box   *vault.Box // nil without the key: nothing is sealed and nothing opened
+	names []byte     // key of the names
 }
 
 // Row is a content ready to be inserted with the facts that name it.
@@ -95,16 +92,8 @@ func New(file *sqlitefile.File, key []byte, read func(ctx context.Context, what 
 	if c.names, err = hkdf.Key(sha256.New, key, nil, "agent: names of contents", sha256.Size); err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
-	sealing, err := hkdf.Key(sha256.New, key, nil, "agent: sealed contents", 32)
-	if err != nil {
-		return nil, fmt.Errorf("derive a key: %w", err)
-	}
-	block, err := aes.NewCipher(sealing)
-	if err != nil {
-		return nil, fmt.Errorf("seal contents: %w", err)
-	}
-	if c.aead, err = cipher.NewGCM(block); err != nil {
-		return nil, fmt.Errorf("seal contents: %w", err)
+	if c.box, err = vault.NewBox(key, "agent: sealed contents"); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -118,7 +107,7 @@ func (c *Contents) id(content []byte) []byte {
 
 // Name is what a content is called, whether or not it is kept; "" without the key.
 func (c *Contents) Name(content []byte) string {
-	if c.aead == nil {
+	if c.box == nil {
 		return ""
 	}
 	return hex.EncodeToString(c.id(content))
@@ -148,7 +137,7 @@ func (c *Contents) stage(ctx context.Context, content []byte, level int) (Row, e
 }
 
 func (c *Contents) row(ctx context.Context, content []byte, level int) (Row, error) {
-	if c.aead == nil {
+	if c.box == nil {
 		return Row{}, errNoKey
 	}
 	id := c.id(content)
@@ -208,11 +197,11 @@ func (c *Contents) Staged(row Row) ([]byte, error) { return c.opened(row.Name, r
 // Get gives a content back after comparing it with its name. *LostError says that it cannot be;
 // another error that nobody knows.
 func (c *Contents) Get(ctx context.Context, name string) ([]byte, error) {
-	row, err := c.find(ctx, name)
+	own, row, err := c.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return c.opened(name, row.Size, row.Data)
+	return c.opened(own, row.Size, row.Data)
 }
 
 // opened gives the content of a row back.
@@ -230,7 +219,7 @@ func (c *Contents) opened(name string, size int64, data []byte) (content []byte,
 			return nil, fmt.Errorf("read the copy %.12s: %w", name, err)
 		}
 	}
-	if c.aead == nil {
+	if c.box == nil {
 		return nil, fmt.Errorf("open the copy %.12s: %w", name, errNoKey)
 	}
 	content, why := c.open(id, size, data)
@@ -242,9 +231,9 @@ func (c *Contents) opened(name string, size int64, data []byte) (content []byte,
 
 // Has says whether a copy is there, without opening it.
 func (c *Contents) Has(ctx context.Context, name string) (bool, error) {
-	row, err := c.find(ctx, name)
+	own, row, err := c.find(ctx, name)
 	if err == nil && row.Data == nil {
-		_, err = os.Stat(c.Path(name))
+		_, err = os.Stat(c.Path(own))
 	}
 	if errors.As(err, new(*LostError)) || errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -261,20 +250,31 @@ func parse(name string) ([]byte, error) {
 	return id, nil
 }
 
-// find reads the row of a name.
-func (c *Contents) find(ctx context.Context, name string) (row dbsqlc.GetKeptRow, err error) {
+// find reads the row of a name, which may be one that the content had in another store. own is the
+// name that it has here.
+func (c *Contents) find(ctx context.Context, name string) (own string, row dbsqlc.GetKeptRow, err error) {
 	id, err := parse(name)
 	if err != nil {
-		return row, err
+		return "", row, err
 	}
 	err = c.read(ctx, "read a kept content", func(q *dbsqlc.Queries) error {
 		row, err = q.GetKept(ctx, id)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		here, nameErr := q.KeptName(ctx, id)
+		if nameErr != nil {
+			return err // of a format without such names too
+		}
+		id = here
+		row, err = q.GetKept(ctx, id)
 		return err
 	})
+	own = hex.EncodeToString(id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return row, &LostError{Name: name, Why: "none is recorded", Gone: true}
+		return own, row, &LostError{Name: name, Why: "none is recorded", Gone: true}
 	}
-	return row, err
+	return own, row, err
 }
 
 // Path is where a content in a file lies.
@@ -284,8 +284,6 @@ func (c *Contents) Path(name string) string {
 
 // seal makes ciphertext that only this id can be opened with.
 func (c *Contents) seal(id, content []byte, level int) ([]byte, error) {
-	nonce := make([]byte, c.aead.NonceSize())
-	rand.Read(nonce) // never fails: crypto/rand ends the process instead
 	var small bytes.Buffer
 	w, err := flate.NewWriter(&small, level)
 	if err == nil {
@@ -297,18 +295,14 @@ func (c *Contents) seal(id, content []byte, level int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("deflate it: %w", err)
 	}
-	return c.aead.Seal(nonce, nonce, small.Bytes(), id), nil
+	return c.box.Seal(id, small.Bytes()), nil
 }
 
 // open gives the content of a sealed one, or why it has none.
 func (c *Contents) open(id []byte, size int64, sealed []byte) (content []byte, why string) {
-	n := c.aead.NonceSize()
-	if len(sealed) < n {
-		return nil, "it is cut off"
-	}
-	small, err := c.aead.Open(nil, sealed[:n], sealed[n:], id)
+	small, err := c.box.Open(id, sealed)
 	if err != nil {
-		return nil, "it was changed since, or sealed with another key"
+		return nil, err.Error()
 	}
 	var b bytes.Buffer // it grows with what comes: size is not sealed
 	if _, err := io.Copy(&b, io.LimitReader(flate.NewReader(bytes.NewReader(small)), size+1)); err != nil {

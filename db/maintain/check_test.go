@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 	if fmt.Sprint(r.Counts) != fmt.Sprint(want) {
 		t.Errorf("%v", r.Counts)
 	}
-	if r.Format != 5 || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
+	if r.Format != 6 || r.SQLite < "3.51.3" || r.Settings["journal_mode"] != "wal" || r.Database == 0 || r.Blobs < 600000 || r.Free <= 0 {
 		t.Errorf("%+v", r)
 	}
 	file := dbtest.BodyFile(t, s.Dir())

@@ -158,7 +158,7 @@ func (l *look) take(rows []dbsqlc.PrunableRunsRow) {
 		}
 		g.rows, g.last = append(g.rows, r), max(g.last, r.UpdatedAt)
 		l.ids[r.No], l.of[r.No], l.newest = r.ID, g, r.No
-		if r.EndedAt == nil || !recovery.Status(r.Status).Terminal() {
+		if r.Cause != string(journal.CauseMoved) && (r.EndedAt == nil || !recovery.Status(r.Status).Terminal()) {
 			g.stay(Unfinished, r.ID, "")
 		}
 	}

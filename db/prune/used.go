@@ -21,6 +21,7 @@ type used struct {
 	names  map[string]bool // of contents, in hexadecimal
 	bodies map[string]bool // hashes, likewise
 	env    map[string]bool
+	here   map[string]string // names of contents in this store by those that another one gave
 	upto   map[int64]int64 // the last fact that was read of each run that goes on
 	newest int64           // number of the newest run that was read
 }
@@ -44,11 +45,17 @@ func readUsed(ctx context.Context, s *db.Store, hands Hands) (*used, error) {
 	}
 	u := &used{
 		s: s, named: hands.Named, kept: kept, find: mentions(),
-		names: map[string]bool{}, bodies: map[string]bool{}, env: map[string]bool{}, upto: map[int64]int64{},
+		names: map[string]bool{}, bodies: map[string]bool{}, env: map[string]bool{}, here: map[string]string{}, upto: map[int64]int64{},
 	}
 	var rows []dbsqlc.PrunableRunsRow
-	err = db.Read(ctx, s, "list runs", func(q *dbsqlc.Queries) (err error) {
-		rows, err = q.PrunableRuns(ctx)
+	err = db.Read(ctx, s, "list runs", func(q *dbsqlc.Queries) error {
+		names, err := q.AllKeptNames(ctx)
+		for _, n := range names {
+			u.here[hex.EncodeToString(n.Name)] = hex.EncodeToString(n.ID)
+		}
+		if err == nil {
+			rows, err = q.PrunableRuns(ctx)
+		}
 		return err
 	})
 	for i, r := range rows {
@@ -123,6 +130,9 @@ func (u *used) fact(ctx context.Context, f dbsqlc.NamingFactsRow) error {
 			}
 		}
 		u.names[name] = true
+		if here := u.here[name]; here != "" {
+			u.names[here] = true
+		}
 	}
 	return nil
 }

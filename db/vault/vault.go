@@ -3,8 +3,6 @@ package vault
 import (
 	"bytes"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
@@ -37,8 +35,8 @@ type Rows struct {
 // does.
 type Vault struct {
 	stored Rows
-	aead   cipher.AEAD // nil without the key: nothing is sealed and nothing opened
-	names  []byte      // key of the ids
+	box    *Box   // nil without the key: nothing is sealed and nothing opened
+	names  []byte // key of the ids
 	set    atomic.Pointer[redact.Set]
 
 	mu     sync.Mutex
@@ -88,16 +86,8 @@ func New(key []byte, known []redact.Known, rows Rows) (*Vault, error) {
 	if v.names, err = hkdf.Key(sha256.New, key, nil, "agent: names of secrets", sha256.Size); err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
-	sealing, err := hkdf.Key(sha256.New, key, nil, "agent: sealed secrets", 32)
-	if err != nil {
-		return nil, fmt.Errorf("derive a key: %w", err)
-	}
-	block, err := aes.NewCipher(sealing)
-	if err != nil {
-		return nil, fmt.Errorf("seal secrets: %w", err)
-	}
-	if v.aead, err = cipher.NewGCM(block); err != nil {
-		return nil, fmt.Errorf("seal secrets: %w", err)
+	if v.box, err = NewBox(key, "agent: sealed secrets"); err != nil {
+		return nil, err
 	}
 	return v, nil
 }
@@ -136,23 +126,17 @@ func (v *Vault) name(rule string, raw []byte) string {
 
 // seal makes ciphertext that only this id can be opened with.
 func (v *Vault) seal(id string, raw []byte) ([]byte, error) {
-	if v.aead == nil {
+	if v.box == nil {
 		return nil, errors.New("seal a secret: there is no key")
 	}
-	nonce := make([]byte, v.aead.NonceSize(), v.aead.NonceSize()+len(raw)+v.aead.Overhead())
-	rand.Read(nonce) // never fails, as above
-	return v.aead.Seal(nonce, nonce, raw, []byte(id)), nil
+	return v.box.Seal([]byte(id), raw), nil
 }
 
 func (v *Vault) unseal(id string, sealed []byte) ([]byte, error) {
-	if v.aead == nil {
+	if v.box == nil {
 		return nil, errors.New("there is no key")
 	}
-	n := v.aead.NonceSize()
-	if len(sealed) < n {
-		return nil, errors.New("it is cut off")
-	}
-	return v.aead.Open(nil, sealed[:n], sealed[n:], []byte(id))
+	return v.box.Open([]byte(id), sealed)
 }
 
 func (v *Vault) get(id string) (secret, bool) {
@@ -225,6 +209,18 @@ func telling(value string) bool {
 		return false
 	}
 	return len(value) >= 20 || len(value) >= 8 && (digit || mixed)
+}
+
+// Value is what a placeholder with an id stands for, with the rule by which it was found.
+func (v *Vault) Value(ctx context.Context, id string) (rule string, raw []byte, ok bool, err error) {
+	s, ok, err := v.open(ctx, id)
+	return s.rule, s.raw, ok, err
+}
+
+// RowAs seals a value that came from another store, under the id that it has there.
+func (v *Vault) RowAs(id, rule string, raw []byte) (Row, error) {
+	sealed, err := v.seal(id, raw)
+	return Row{id: id, rule: rule, raw: raw, sealed: sealed}, err
 }
 
 // Row is a secret as it is stored.
@@ -371,7 +367,7 @@ func (v *Vault) LearnSealed(ctx context.Context) error {
 // CheckSealed opens every sealed value and says which do not open: such a one is never given back,
 // and no call that needs it is run again.
 func (v *Vault) CheckSealed(ctx context.Context) (shut []string, err error) {
-	if v.aead == nil {
+	if v.box == nil {
 		return nil, nil // whoever opens the store for writing gets the error that the key is missing
 	}
 	err = v.stored.Read(ctx, "open the sealed secrets", func(q *dbsqlc.Queries) error {

@@ -51,6 +51,8 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"doctor", doctorCommand{a}.command, ""},
 		{"backup", backupCommand{a}.command, ""},
 		{"restore", restoreCommand{a}.command, ""},
+		{"export", exportCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
+		{"import", importCommand{a}.command, ""},
 		{"prune", pruneCommand{a}.command, ""},
 		{"rm", pruneCommand{a}.rm, "with last: the newest run that works in `FOLDER`"},
 		{"version", versionCommand{a}.command, ""},

@@ -14,8 +14,10 @@ import (
 	"agent/host/app"
 	"agent/host/flags"
 	"agent/host/lines"
+	"agent/host/moves"
 	"agent/host/pick"
 	"agent/host/view"
+	"agent/recovery/journal"
 )
 
 const resumeHelp = `Continues a run that was interrupted, from its last checkpoint. What finished
@@ -57,6 +59,7 @@ func (a resumeCommand) command() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
+			&cli.BoolFlag{Name: "reclaim", Usage: "take a run back that agent export --move sent away: each call that acts asks first"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
 		}, flags.ResumeLimits(), flags.ResumeModel(), []cli.Flag{detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
 		Action: a.run,
@@ -73,6 +76,8 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	switch {
 	case c.Bool("dry-run") && c.Bool("detach"):
 		return app.Usage(errors.New("give --dry-run or --detach, not both"))
+	case c.Bool("reclaim") && (c.Bool("dry-run") || c.Bool("all") || c.Bool("detach")):
+		return app.Usage(errors.New("--reclaim goes with one run, here and at once"))
 	case c.Bool("dry-run"):
 		how = app.DryRun
 	case a.detached(c) && !c.Bool("all"):
@@ -101,6 +106,11 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	}
 	if err := errors.Join(s.looser(ctx, run), s.recordOn(ctx, c, run), s.changeModel(ctx, run)); err != nil {
 		return errors.Join(err, s.close())
+	}
+	if c.Bool("reclaim") {
+		if err := moves.Reclaim(ctx, s.Folder, run); err != nil {
+			return errors.Join(err, s.close())
+		}
 	}
 	if c.Bool("dry-run") {
 		return errors.Join(s.dryRun(ctx, run), s.close())
@@ -133,6 +143,7 @@ type resuming struct {
 // code. One that brought nothing forward several times in a row is left alone.
 func (s *resuming) each(ctx context.Context, next func(context.Context, app.RunRow) (any, int)) error {
 	rows, _, err := s.RunsIn(ctx, app.Filter{Interrupted: true})
+	rows = slices.DeleteFunc(rows, func(r app.RunRow) bool { return r.Cause == journal.CauseMoved })
 	v := view.Resumed{Version: 1, Runs: []any{}}
 	s.several = len(rows) > 1
 	for _, row := range rows {

@@ -67,11 +67,10 @@ func (r *records) of(ctx context.Context, run string) (map[string][]step, error)
 	}
 	read := reading{run: run, began: map[journal.Place]time.Time{}, steps: map[string][]step{}}
 	for _, e := range facts {
+		read.folder = journal.FolderAfter(e.Body, read.folder)
 		switch b := e.Body.(type) {
 		case journal.RunCreated:
-			read.folder, read.rewind = b.Folder, b.Rewind != nil
-		case journal.RunClaimed:
-			read.folder = cmp.Or(b.Folder, read.folder)
+			read.rewind = b.Rewind != nil
 		case journal.CallStarted:
 			read.began[b.Place] = e.Time
 		case journal.FilesChanged:

@@ -99,6 +99,9 @@ func (t Changes) notes(s *recovery.State) []string {
 // the system prompt names the one before, and what the person says.
 func (t Changes) messages(s *recovery.State, b journal.RunClaimed, who string) []journal.Body {
 	var out []journal.Body
+	if s.Created.Setup.Provider != "" {
+		out = append(out, news(s)...)
+	}
 	if b.Folder != "" && s.Created.Setup.Provider != "" {
 		out = append(out, journal.MessageAdded{Text: "This run works in " + b.Folder + " from here on; its files were moved there.", By: "agent"})
 	}

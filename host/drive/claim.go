@@ -22,6 +22,21 @@ func (e *FinishedError) Error() string {
 	return fmt.Sprintf("claim run %s: it is %s", e.State.Created.Run, e.State.Status)
 }
 
+// MovedError says that a run went to another store: it is driven there, and nothing of it here.
+type MovedError struct{ Run, To string }
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("claim run %s: it went to another store (%s) and goes on there; if it was never taken there, take it back: agent resume --reclaim %s", e.Run, e.To, e.Run)
+}
+
+// moved is *MovedError for a run that went to another store.
+func moved(s *recovery.State) error {
+	if s.Moved == nil {
+		return nil
+	}
+	return &MovedError{s.Created.Run, s.Moved.Store()}
+}
+
 // ErrFolder says that a run's workspace cannot be used. Nothing was run.
 var ErrFolder = errors.New("the run's folder cannot be used")
 
@@ -59,6 +74,9 @@ func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.
 	}
 	if s.Status.Terminal() {
 		return nil, &FinishedError{s}
+	}
+	if err := moved(s); err != nil {
+		return nil, err
 	}
 	if s.Seq != head.Seq {
 		return nil, fmt.Errorf("claim run %s: its journal changed while it was read: %w", run, db.ErrLostRace)

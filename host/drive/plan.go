@@ -65,6 +65,9 @@ func (p *Process) DryRun(ctx context.Context, run string, t Changes) (Plan, erro
 	if s.Status.Terminal() {
 		return Plan{}, &FinishedError{s}
 	}
+	if err := moved(s); err != nil {
+		return Plan{}, err
+	}
 	if err := t.possible(s); err != nil {
 		return Plan{}, err
 	}
@@ -223,7 +226,7 @@ func (j judge) words(c *recovery.Call) string {
 func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call, endRest bool) recovery.Evidence {
 	e := recovery.Evidence{}
 	fp, err := j.Store.Fingerprint(s.Created.Thread, c.Tool, c.Args)
-	e.Restored = err == nil && (fp == c.Fingerprint || j.rekeyed(ctx) && !strings.Contains(string(c.Args), db.Placeholder))
+	e.Restored = err == nil && (fp == c.Fingerprint || j.rekeyed(ctx, s.Created.Thread) && !strings.Contains(string(c.Args), db.Placeholder))
 	t, err := j.tools.Get(c.Tool)
 	if err != nil {
 		return e
@@ -249,11 +252,12 @@ func (j judge) evidence(ctx context.Context, s *recovery.State, c *recovery.Call
 	return e
 }
 
-// rekeyed says that fingerprints of older calls cannot be compared: their arguments are whole where
-// no secret is missing from them.
-func (j judge) rekeyed(ctx context.Context) bool {
+// rekeyed says that fingerprints of older calls of a thread cannot be compared: their arguments are
+// whole where no secret is missing from them.
+func (j judge) rekeyed(ctx context.Context, thread string) bool {
 	is, err := j.Store.Rekeyed(ctx)
-	return err == nil && is
+	c, custodyErr := db.CustodyOf(ctx, j.Store, thread)
+	return err == nil && is || custodyErr == nil && c.Rekeyed
 }
 
 // buried ends what is left of a lost call, so that "unknown" never means "still at it"; what cannot

@@ -9,6 +9,7 @@ import (
 	"agent/host/app"
 	"agent/host/view"
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // nothingToResumeError says that no run of a folder can be resumed, with the commands for what
@@ -64,14 +65,15 @@ func LastToResume(ctx context.Context, s *app.Folder, folder string, takeover bo
 	return "", out
 }
 
-// resumable lists the interrupted and waiting runs of all folders, the newest first, with those
-// whose loss could not be marked.
+// resumable lists the interrupted and waiting runs of all folders that did not go to another store,
+// the newest first, with those whose loss could not be marked.
 func resumable(ctx context.Context, s *app.Folder) ([]app.RunRow, error) {
 	rows, err := s.Store.Runs(ctx, app.Filter{Interrupted: true, Waiting: true})
 	for _, id := range s.Lost {
 		row, lostErr := s.Store.Run(ctx, id)
 		rows, err = append(rows, row), errors.Join(err, lostErr)
 	}
+	rows = slices.DeleteFunc(rows, func(r app.RunRow) bool { return r.Cause == journal.CauseMoved })
 	slices.SortFunc(rows, func(a, b app.RunRow) int { return int(b.No - a.No) })
 	return rows, err
 }

@@ -95,5 +95,27 @@ func (v *Snapshot) Add(b journal.Body) {
 		}
 		v.now = v.now.With(b)
 		v.Setup = NewSetup(v.now.Setup)
+	case journal.RunRestored:
+		v.now.Folder = journal.FolderAfter(b, v.now.Folder)
 	}
+}
+
+// Export is what export writes as JSON: whole runs, in the objects that other commands print with
+// --json. Fields are only ever added.
+type Export struct {
+	Version int           `json:"version"`
+	Thread  string        `json:"thread_id,omitempty"` // where all runs of a conversation are meant
+	Runs    []ExportedRun `json:"runs"`                // in the order of the conversation
+}
+
+// ExportedRun is a run as show prints it, with what it changed as diff prints it. Fields are only
+// ever added.
+type ExportedRun struct {
+	Record
+	Diff   *Diff         `json:"diff"`             // null where nothing was changed, or it cannot be read
+	Notes  []string      `json:"notes,omitempty"`  // what the diff cannot say
+	Below  []ExportedRun `json:"below"`            // the runs that it has made, oldest first
+	Unread []string      `json:"unread,omitempty"` // what of it could not be read, and why
+
+	Tally string `json:"-"` // what it did and used, in a line; "" where that cannot be added up
 }

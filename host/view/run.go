@@ -183,6 +183,8 @@ func forward(v Run, newest bool, now time.Time) []string {
 		return AnswerCommands(v.Request)
 	case v.Cause == journal.CauseCorrupt, v.Damage != "":
 		return []string{"agent doctor"}
+	case v.Cause == journal.CauseMoved:
+		return []string{"agent resume --reclaim " + v.ID}
 	case v.Owner != nil:
 		if v.Detached {
 			return []string{"agent attach " + v.ID}

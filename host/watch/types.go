@@ -86,6 +86,8 @@ func facts() map[journal.Kind]string {
 		journal.KindMessageAdded:    "from a person to the model: `text`",
 		journal.KindRunParked:       "runs below wait for people: `children`",
 		journal.KindRunRestored:     "the database went back: `reason`",
+		journal.KindRunExported:     "it went to another store: `to` `pack`",
+		journal.KindWorkspaceBehind: "what calls wrote is not in its folder: `files`",
 		journal.KindFilesBase:       "what of files can be given back: `mode` `why`",
 		journal.KindFilesChanged:    "files differ since the last look: `changes`",
 		journal.KindCommitSeen:      "a commit holds its work: `checkpoint_id` `commit_id`",

@@ -235,3 +235,28 @@ func Named(manifest []byte) (names []string, err error) {
 	}
 	return names, err
 }
+
+// Renamed is a manifest in which contents have other names.
+func Renamed(manifest []byte, name func(string) string) ([]byte, error) {
+	r, w := &reader{b: manifest}, &writer{}
+	if v := r.number(); v != manifestVersion {
+		return nil, errManifest
+	}
+	w.number(manifestVersion)
+	w.number(r.number())
+	n := r.number()
+	w.number(n)
+	for ; n > 0 && !r.bad; n-- {
+		w.path(r.path())
+		s := r.seen()
+		if s.v != nil && s.v.Kept != "" {
+			s.v.Kept = name(s.v.Kept)
+		}
+		w.seen(s)
+	}
+	if r.bad {
+		return nil, errManifest
+	}
+	w.b = append(w.b, r.b...) // what was left out
+	return w.b, nil
+}

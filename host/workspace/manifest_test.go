@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -50,6 +51,10 @@ func TestManifest(t *testing.T) {
 		gotAll, gotLeft, gotAt, err := decode(encode(sortedNames(all), all, left, at))
 		if err != nil || !reflect.DeepEqual(gotAll, all) || !maps.Equal(gotLeft, left) || gotAt != at {
 			t.Fatalf("%d: %v\n got %+v %v %d\nwant %+v %v %d", i, err, gotAll, gotLeft, gotAt, all, left, at)
+		}
+		data := encode(sortedNames(all), all, left, at)
+		if same, err := Renamed(data, func(name string) string { return name }); err != nil || !bytes.Equal(same, data) {
+			t.Fatalf("%d: with the same names it is another manifest: %v", i, err)
 		}
 	}
 }

@@ -62,13 +62,8 @@ func PinNeeded(ctx context.Context, p *drive.Process, root string) (bool, error)
 func pinned(facts []journal.Event) bool {
 	folder := ""
 	for _, e := range facts {
+		folder = journal.FolderAfter(e.Body, folder)
 		switch b := e.Body.(type) {
-		case journal.RunCreated:
-			folder = b.Folder
-		case journal.RunClaimed:
-			if b.Folder != "" {
-				folder = b.Folder
-			}
 		case journal.FilesBase:
 			if _, ok, err := objects.Find(folder); b.Pin != "" && (!ok || err != nil) {
 				return true

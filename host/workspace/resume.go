@@ -104,13 +104,8 @@ func (t *tracker) read(h *history, run string, facts []journal.Event) {
 	folder := ""
 	var calls []journal.Proposal
 	for _, e := range facts {
+		folder = journal.FolderAfter(e.Body, folder)
 		switch b := e.Body.(type) {
-		case journal.RunCreated:
-			folder = b.Folder
-		case journal.RunClaimed:
-			if b.Folder != "" {
-				folder = b.Folder
-			}
 		case journal.ModelAnswered:
 			calls = b.Calls
 		case journal.CallStarted:

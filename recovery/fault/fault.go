@@ -97,6 +97,10 @@ const (
 	PruneHidden     Point = "prune.hidden"
 	PruneRows       Point = "prune.rows"
 	PruneFiles      Point = "prune.files"
+	PackMarked      Point = "export.marked" // the runs went, and the pack is not there yet
+	PackSealed      Point = "export.sealed" // it is whole, and has not its name
+	PackRead        Point = "import.read"
+	PackTaken       Point = "import.taken"
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
@@ -125,7 +129,7 @@ func Committing() []Point { return []Point{CommitsRead} }
 // Copying lists the points that only the commands pass which make a backup, or a state folder of
 // one, or remove runs.
 func Copying() []Point {
-	return []Point{BackupBegun, BackupCopied, BackupSealed, StoreUnpacked, StoreDecided, StoreNamed, PruneHidden, PruneRows, PruneFiles}
+	return []Point{BackupBegun, BackupCopied, BackupSealed, StoreUnpacked, StoreDecided, StoreNamed, PruneHidden, PruneRows, PruneFiles, PackMarked, PackSealed, PackRead, PackTaken}
 }
 
 // Delegating lists the points that only a command passes which drives runs below its own.

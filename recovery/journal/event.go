@@ -43,6 +43,8 @@ const (
 	KindTurnSettled     Kind = "turn.settled"
 	KindMessageAdded    Kind = "message.added"
 	KindRunRestored     Kind = "run.restored"
+	KindRunExported     Kind = "run.exported"
+	KindWorkspaceBehind Kind = "workspace.behind"
 	KindRunParked       Kind = "run.parked"
 )
 
@@ -136,6 +138,7 @@ const (
 	CauseTakeover  Cause = "takeover"  // another process took it over
 	CauseCorrupt   Cause = "corrupt"   // its journal does not match its digests
 	CauseRestored  Cause = "restored"  // its database went back in time; see RunRestored
+	CauseMoved     Cause = "moved"     // it went to another store; see RunExported
 	CauseFailing   Cause = "store"     // the state folder could not be written
 	CauseTools     Cause = "tools"     // a tool that was named for it is not there; the detail holds the remedy
 	CauseArtifact  Cause = "artifact"  // an artifact of the flow cannot be read; the detail holds the remedy
@@ -300,6 +303,7 @@ type RequestClosed struct {
 	ID     string `json:"id"`
 	Status string `json:"status"` // cancelled or expired
 	Reason string `json:"reason"`
+	Again  bool   `json:"again,omitempty"` // nobody decided: what it asked about is asked again
 }
 
 // TurnSettled ends a turn: every call of it is settled. It is the run's checkpoint.
@@ -339,6 +343,7 @@ func Kinds() []Kind {
 		KindModelFailed, KindCompacted,
 		KindCallJudged, KindCallStarted, KindCallSettled, KindCallResolved, KindApprovalVoided,
 		KindRequestOpened, KindRequestAnswered, KindRequestClosed, KindTurnSettled, KindMessageAdded, KindRunRestored,
+		KindRunExported, KindWorkspaceBehind,
 		KindPhaseStarted, KindPhaseEnded, KindArtifactsChecked, KindArtifactRestored, KindPhaseRewound,
 		KindRunParked, KindFilesBase, KindFilesChanged, KindCommitSeen,
 	}
@@ -387,6 +392,7 @@ var decoders = map[Kind]func([]byte) (Body, error){
 	KindCallSettled: as[CallSettled], KindCallResolved: as[CallResolved], KindApprovalVoided: as[ApprovalVoided],
 	KindRequestOpened: as[RequestOpened], KindRequestAnswered: as[RequestAnswered],
 	KindRequestClosed: as[RequestClosed], KindTurnSettled: as[TurnSettled], KindMessageAdded: as[MessageAdded], KindRunRestored: as[RunRestored],
+	KindRunExported: as[RunExported], KindWorkspaceBehind: as[WorkspaceBehind],
 	KindPhaseStarted: as[FlowPhaseStarted], KindPhaseEnded: as[FlowPhaseEnded], KindArtifactsChecked: as[ArtifactsChecked],
 	KindArtifactRestored: as[ArtifactRestored], KindPhaseRewound: as[PhaseRewound],
 	KindRunParked: as[RunParked], KindFilesBase: as[FilesBase], KindFilesChanged: as[FilesChanged], KindCommitSeen: as[CommitSeen],

@@ -145,6 +145,23 @@ func (c RunCreated) With(b RunClaimed) RunCreated {
 	return c
 }
 
+// FolderAfter is where a run works after one of its facts, given where it worked before.
+func FolderAfter(b Body, before string) string {
+	folder := ""
+	switch b := b.(type) {
+	case RunCreated:
+		folder = b.Folder
+	case RunClaimed:
+		folder = b.Folder
+	case RunRestored:
+		folder = b.Folder
+	}
+	if folder == "" {
+		return before
+	}
+	return folder
+}
+
 // ModelFailed says that a request to the model brought no answer.
 type ModelFailed struct {
 	Fault  Fault         `json:"fault"`

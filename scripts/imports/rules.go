@@ -24,7 +24,7 @@ func layers() []rule {
 	const performs = "host performs what recovery decided; which model, command or page is used is wired above it"
 	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/dbtest", "db/family", "db/keep", "db/maintain", "tools/...", "host/model", "host/stream", "host/permission", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
-	return slices.Concat(frontDoors(), pureLayers(), toolLayers(), storeLayers(), []rule{
+	return slices.Concat(frontDoors(), pureLayers(), toolLayers(), storeLayers(), transcripts(), []rule{
 		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
 		{dir: "host/gate", allow: []string{"recovery/journal", "db", "host/stream"},
 			why: "what observers may see is decided for every event alone; it knows no run"},
@@ -81,6 +81,15 @@ func layers() []rule {
 	})
 }
 
+// transcripts is who may import whom where runs are written for people.
+func transcripts() []rule {
+	return []rule{
+		{dir: "host/export", allow: []string{"host/flow/table", "host/markdown", "host/stream", "host/view", "recovery", "recovery/journal", "tools/durable"},
+			why: "a transcript is made from what view shows of runs alone; which runs those are, and how they are read, it does not know"},
+		{dir: "host/export/gather", allow: []string{"host/app", "host/diff", "host/undo", "host/view"}, why: "runs are read here for a transcript, with placeholders for secrets; which form it has, it does not know"},
+	}
+}
+
 // pureLayers is who may import whom among the packages that decide and act on nothing.
 func pureLayers() []rule {
 	return []rule{
@@ -122,6 +131,8 @@ func storeLayers() []rule {
 		{dir: "db/identity", why: "which file a database is follows from what the system says of it alone"},
 		{dir: "db/backup", allow: []string{"db", "db/blob", "db/keep", "db/sqlitefile", "db/vault", "db/dbtest", "recovery/fault", "recovery/journal", "tools/durable", "tools/ofd", "tools/process"},
 			why: "a state folder is copied as it is; what a copy is from then on is decided above"},
+		{dir: "db/moves", allow: []string{"db", "db/blob", "db/dbsqlc", "db/dbtest", "db/keep", "db/vault", "recovery", "recovery/fault", "recovery/journal"},
+			why: "what goes with a thread, and what may come, follows from the rows and facts of the store; the file in which it travels it does not know"},
 		{dir: "db/dbsqlc", why: "generated code is a leaf"},
 		{dir: "db/dbtest", allow: []string{"recovery/journal"},
 			why: "the store is tested with it from inside, so it knows no store"},
@@ -194,6 +205,9 @@ func frontDoors() []rule {
 			why: "what runs used is read from their journals; it drives nothing"},
 		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "db/maintain", "recovery/fault", "recovery/journal", "tools/durable"},
 			why: "a copy is made and declared here, for every front door; what is shown of it, it does not know"},
+		{dir: "host/moves", allow: []string{"host", "host/app", "host/owner", "host/pack", "host/view", "host/workspace", "db", "db/backup", "db/keep", "db/moves", "recovery", "recovery/fault", "recovery/journal", "tools/durable", "tools/ofd"},
+			why: "runs go and come here, for every front door; what is shown of it, it does not know"},
+		{dir: "host/pack", why: "a pack is a file, whatever it holds: whoever has no store reads it too"},
 		{dir: "host/prune", allow: []string{"host/app", "host/config", "host/owner", "host/view", "host/workspace", "db", "db/backup", "db/prune", "tools/ofd", "tools/runner", "tools/sandbox"},
 			why: "what of a run lies outside of the store is removed with it; which runs go is decided by the store and the person"},
 		{dir: "host/pager", why: "a text is paged whatever it says"},
@@ -222,7 +236,7 @@ func frontDoors() []rule {
 			why: "what became of a run is printed at a terminal; whatever was done with it is done"},
 		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/input", "host/model/catalog", "host/model/runbook", "host/view", "recovery/journal"},
 			why: "flags are read and checked alone; what becomes of them is decided by the command"},
-		{dir: "host/pick", allow: []string{"host", "host/app", "host/view", "recovery", "recovery/fault"},
+		{dir: "host/pick", allow: []string{"host", "host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"},
 			why: "what a person means is looked up in the store; what becomes of it is decided by the front door"},
 		{dir: "host/signals", allow: []string{"host"}, why: "a signal ends a context, with a cause that host knows; what stops then, it does not know"},
 		{dir: "host/tty", why: "a terminal is known by what the kernel says of it alone"},
@@ -306,7 +320,7 @@ func within(p, dir string) bool {
 // copies, and writes tables of its own.
 func mayReachSQL(dir string) bool {
 	switch dir {
-	case "db", "db/sqlitefile", "db/vault", "db/keep", "db/maintain", "db/backup", "db/prune", "db/dbsqlc", "db/dbtest", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
+	case "db", "db/sqlitefile", "db/vault", "db/keep", "db/maintain", "db/backup", "db/prune", "db/moves", "db/dbsqlc", "db/dbtest", "scripts/crashlab/journal", "scripts/crashlab/fault/clock", "scripts/crashlab/fault/power":
 		return true
 	}
 	return false

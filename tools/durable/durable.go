@@ -54,6 +54,20 @@ func Rename(temp, path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// Link gives a synced file its name for good and replaces nothing: fs.ErrExist says that something
+// is there. It is a link, where the file system has any. The temporary file is removed where it
+// does not get its name.
+func Link(temp, path string) error {
+	err := os.Link(temp, path)
+	if err == nil {
+		return errors.Join(os.Remove(temp), SyncDir(filepath.Dir(path)))
+	}
+	if _, there := os.Lstat(path); !errors.Is(there, fs.ErrNotExist) {
+		return errors.Join(&fs.PathError{Op: "name", Path: path, Err: fs.ErrExist}, os.Remove(temp))
+	}
+	return Rename(temp, path)
+}
+
 // SyncDir makes the names in a folder durable.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)

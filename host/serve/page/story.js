@@ -99,6 +99,8 @@ const kinds = {
 	'message.added': (s, t, d, line) => note(t, line, d.text, { person: d.by || 'you' }),
 	'run.parked': (s, t, d, line) => note(t, line, 'it waits for people who were asked by runs below it'),
 	'run.restored': (s, t, d, line) => note(t, line, `the database went back in time: ${d.reason}`, { warn: true }),
+	'run.exported': (s, t, d, line) => note(t, line, `${d.by || 'a person'} had the run go to another store`, { warn: true, more: d.to }),
+	'workspace.behind': (s, t, d, line) => note(t, line, `${d.files.length + (d.more || 0)} files are not in ${d.folder} as the run left them`, { warn: true, more: d.files.map((f) => f.path).join('\n') }),
 	'phase.started': (s, t, d, line) => note(t, line, `${phase(d)} begins (attempt ${d.attempt}) in run ${d.run}`, { more: d.reason }),
 	'phase.ended': (s, t, d, line) => note(t, line, `${phase(d)}: ${d.outcome}${d.reason ? `, ${d.reason}` : ''}`, { warn: d.outcome === 'failed' }),
 	'artifacts.checked': (s, t, d, line) => {

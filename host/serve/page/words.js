@@ -52,6 +52,7 @@ const causes = {
 	expired: 'Its question expired while nobody drove it.', withdrawn: 'Its question was withdrawn while nobody drove it.',
 	model: 'The model could not be used.', takeover: 'Another process took it over.',
 	corrupt: 'Its record is damaged.', restored: 'Its database went back in time.',
+	moved: 'It went to another store.',
 	store: 'The state folder could not be written.',
 };
 export const causeText = (cause) => causes[cause] || 'Nobody drives it.';
