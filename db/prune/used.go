@@ -22,8 +22,8 @@ type used struct {
 	bodies map[string]bool // hashes, likewise
 	env    map[string]bool
 	here   map[string]string // names of contents in this store by those that another one gave
-	upto   map[int64]int64 // the last fact that was read of each run that goes on
-	newest int64           // number of the newest run that was read
+	upto   map[int64]int64   // the last fact that was read of each run that goes on
+	newest int64             // number of the newest run that was read
 }
 
 // page is how many facts are read at once.

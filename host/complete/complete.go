@@ -166,6 +166,10 @@ func (t *typedLine) values(ctx context.Context) {
 		}
 	case "thread":
 		t.c.withStore(ctx, t.threads)
+	case "format":
+		t.offer("md", "Markdown")
+		t.offer("html", "a page without script")
+		t.offer("json", "what show and diff print with --json")
 	}
 }
 
@@ -201,8 +205,8 @@ func (t *typedLine) arguments(ctx context.Context) {
 		if first {
 			t.models()
 		}
-	case "show", "attach", "checkpoints", "diff", "resume", "cancel":
-		if !first && t.cmd.Name == "diff" {
+	case "show", "attach", "checkpoints", "diff", "export", "resume", "cancel":
+		if !first && (t.cmd.Name == "diff" || t.cmd.Name == "export") {
 			fmt.Fprintln(t.c.Out, files)
 		}
 		if first {
@@ -264,7 +268,7 @@ func (t *typedLine) runs(ctx context.Context, s *app.Store) error {
 	for _, r := range rows {
 		ended := r.Status.Terminal()
 		switch {
-		case ended && !slices.Contains([]string{"show", "checkpoints", "diff"}, t.cmd.Name):
+		case ended && !slices.Contains([]string{"show", "checkpoints", "diff", "export"}, t.cmd.Name):
 		case ended && r.Root != "" && len(t.current) <= len("r-"):
 		case r.Root != "":
 			t.offer(r.ID, string(r.Status)+", "+r.Role+" of "+r.Root)

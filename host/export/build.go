@@ -34,7 +34,7 @@ func build(v view.Export, o Options) document {
 }
 
 func newSection(r view.ExportedRun, o Options, level int) section {
-	s := section{ID: r.Run.ID, Status: string(r.Run.Status), Level: level, Unread: r.Unread, Notes: r.Notes}
+	s := section{ID: r.Run.ID, Status: string(r.Run.Status), Level: level, Unread: lined(r.Unread), Notes: lined(r.Notes)}
 	b := &builder{run: r, o: o, calls: map[string]*call{}}
 	for _, f := range r.Facts {
 		b.fact(journal.Event{Seq: f.Seq, Turn: f.Turn, Time: f.Time, Body: f.Body})
@@ -122,6 +122,13 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 
 // line is a text on one line of the program's.
 func line(text string) string { return strings.Join(strings.Fields(stream.Sanitize(text)), " ") }
+
+func lined(texts []string) (list []string) {
+	for _, t := range texts {
+		list = append(list, line(t))
+	}
+	return list
+}
 
 // output is a text that stands as it is, but for control sequences.
 func output(name, body string) text {

@@ -98,7 +98,7 @@ func (b *builder) settled(e journal.Event, f journal.CallSettled) {
 	}
 	if t := output("result", r.Content); t.Body != "" && t.Body != view.EndText(r) && t.Body != "[no output]" {
 		if over := r.Size - int64(len(r.Content)); over > 0 {
-			t.Note = fmt.Sprintf("%s of %s are in the record of the call; all of it: agent show %s", view.Bytes(int64(len(r.Content))), view.Bytes(r.Size), c.ID)
+			t.Note = fmt.Sprintf("%s of %s are shown; all of it: agent show %s", view.Bytes(int64(len(r.Content))), view.Bytes(r.Size), c.ID)
 		}
 		i.Text = append(i.Text, t)
 	}

@@ -46,7 +46,7 @@ func (w *mdWriter) section(s section) {
 	}
 	w.block(list...)
 	for _, u := range s.Unread {
-		w.block("> **Not all of this run could be read:** " + escaped(line(u)))
+		w.block("> **Not all of this run could be read:** " + escaped(u))
 	}
 	for _, i := range s.Items {
 		w.item(s.Level+1, i)
@@ -262,8 +262,10 @@ func special(r rune, past, rest string) bool {
 		next = rest[1]
 	}
 	switch r {
-	case '\\', '`', '*', '[', ']', '<', '|', '~', '#', '$':
+	case '\\', '`', '*', '[', ']', '<', '|', '~', '$':
 		return true
+	case '#': // it begins a heading, or ends one
+		return past == "" || strings.ContainsAny(past[len(past)-1:], " \t#")
 	case '_': // within a word it is a letter
 		return past == "" || !alnum(past[len(past)-1]) || !alnum(next)
 	case '&':
