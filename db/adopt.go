@@ -306,8 +306,8 @@ func SealLineageKey(s *Store, thread string, key []byte) ([]byte, error) {
 	return box.Seal([]byte(thread), key), nil
 }
 
-// PackKey opens what was sealed to this store, as it is until a copy of it is declared to be a store
-// of its own; nil where the store was opened for reading.
+// PackKey opens what was sealed to this store, as it is until a copy of it is declared to be a
+// store of its own; nil where the store was opened for reading.
 func PackKey(ctx context.Context, s *Store) (key *ecdh.PrivateKey, id string, incarnation int64, err error) {
 	row, err := s.row(ctx)
 	if err != nil {

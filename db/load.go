@@ -147,10 +147,7 @@ func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan
 	defer close(parts)
 	own, err := s.names.read(ctx, s.core)
 	if err != nil {
-		p := <-free
-		p.err, p.decoded = err, make(chan struct{})
-		close(p.decoded)
-		parts <- p
+		parts <- failed(<-free, err)
 		return
 	}
 	from := s.file.Prepared(journalRows, journalColumns)
@@ -175,25 +172,6 @@ func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan
 		after = p.rows[len(p.rows)-1].ID & MaxSeq
 		go s.decodePart(ctx, p, restore, own)
 		parts <- p // there is room for all that are ahead
-	}
-}
-
-// nextFree takes a part to read into, and calls release where there is none for a while: whoever
-// decodes may wait for what the reader holds. It is nil once nobody wants any more.
-func nextFree(ctx context.Context, free <-chan *part, release func()) *part {
-	select {
-	case p := <-free:
-		return p
-	case <-ctx.Done():
-		return nil
-	case <-time.After(holdFor):
-		release()
-	}
-	select {
-	case p := <-free:
-		return p
-	case <-ctx.Done():
-		return nil
 	}
 }
 

@@ -323,8 +323,8 @@ func (e Everything) secrets(ctx context.Context, s *db.Store, n *Names) error {
 	return nil
 }
 
-// InTheWay is why a run that has not ended cannot go yet: an answer, or something else that was left
-// for it and not taken up.
+// InTheWay is why a run that has not ended cannot go yet: an answer, or something else that was
+// left for it and not taken up.
 func InTheWay(ctx context.Context, s *db.Store, no int64) (what string, err error) {
 	err = db.Read(ctx, s, "see what was left for a run", func(q *dbsqlc.Queries) error {
 		id, err := q.UntakenAnswer(ctx, no)

@@ -77,7 +77,8 @@ func (e *Environments) Open(r EnvironmentRow) ([]string, error) {
 	return parts[1:], nil
 }
 
-// SealAs makes the row of variables that came from another store, under the id that they have there.
+// SealAs makes the row of variables that came from another store, under the id that they have
+// there.
 func (e *Environments) SealAs(id string, variables []string) (EnvironmentRow, error) {
 	if e.box == nil {
 		return EnvironmentRow{}, errors.New("seal an environment: there is no key")

@@ -108,7 +108,7 @@ func (a importCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "id", Usage: "print the address of this store"},
 			&cli.StringFlag{Name: "dir", Usage: "runs that have not ended work in `FOLDER` from here on"},
-			&cli.BoolFlag{Name: "behind", Usage: "take them in although files are not as they left them: the model is told which"},
+			&cli.BoolFlag{Name: "behind", Usage: "take them in although files are not as they left them: the model hears which"},
 			jsonFlag(),
 		},
 		Action: a.run,
@@ -159,13 +159,13 @@ func (a importCommand) decide(ctx context.Context, c *cli.Command, v view.Import
 	if c.Bool("behind") {
 		return nil
 	}
-	refuse := errors.New("import: nothing was taken in; put the files there, name another folder with --dir, or say --behind: the model is told which they are")
+	refuse := errors.New("import: nothing was taken in; put the files there, name another folder with --dir, or say --behind: the model hears which they are")
 	t, err := terminal.OpenPrompt()
 	if err != nil {
 		return refuse
 	}
 	defer t.Close()
-	yes, err := t.Confirm(ctx, "take the runs in all the same? The model is told which files these are")
+	yes, err := t.Confirm(ctx, "take the runs in all the same? The model hears which files these are")
 	if err != nil || yes {
 		return err
 	}

@@ -76,8 +76,6 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	switch {
 	case c.Bool("dry-run") && c.Bool("detach"):
 		return app.Usage(errors.New("give --dry-run or --detach, not both"))
-	case c.Bool("reclaim") && (c.Bool("dry-run") || c.Bool("all") || c.Bool("detach")):
-		return app.Usage(errors.New("--reclaim goes with one run, here and at once"))
 	case c.Bool("dry-run"):
 		how = app.DryRun
 	case a.detached(c) && !c.Bool("all"):
@@ -107,11 +105,6 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := errors.Join(s.looser(ctx, run), s.recordOn(ctx, c, run), s.changeModel(ctx, run)); err != nil {
 		return errors.Join(err, s.close())
 	}
-	if c.Bool("reclaim") {
-		if err := moves.Reclaim(ctx, s.Folder, run); err != nil {
-			return errors.Join(err, s.close())
-		}
-	}
 	if c.Bool("dry-run") {
 		return errors.Join(s.dryRun(ctx, run), s.close())
 	}
@@ -130,6 +123,14 @@ func (a resumeCommand) run(ctx context.Context, c *cli.Command) error {
 		out, err = s.Finished(done.State), nil
 	}
 	return s.report(c, out, err)
+}
+
+// reclaim takes a run back that went to another store.
+func (s *resuming) reclaim(ctx context.Context, run string) error {
+	if s.c.Bool("dry-run") {
+		return app.Usage(errors.New("--reclaim takes the run back, which --dry-run does not"))
+	}
+	return moves.Reclaim(ctx, s.Folder, run)
 }
 
 // resuming goes on with runs, with what changes for them.
@@ -257,6 +258,9 @@ func (s *resuming) plan(ctx context.Context, run string) (host.Plan, error) {
 func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (string, error) {
 	if strings.ToLower(strings.TrimSpace(text)) != "last" {
 		_, run, err := s.find(ctx, text, 'r')
+		if err == nil && s.c.Bool("reclaim") {
+			err = s.reclaim(ctx, run)
+		}
 		return run, err
 	}
 	folder, err := s.app.only()

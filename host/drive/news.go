@@ -8,7 +8,7 @@ import (
 	"agent/recovery/journal"
 )
 
-// news is what the model of a run is told that was restored, or came from another store, since it
+// news is what the model of a run hears that was restored, or came from another store, since it
 // was last driven: what it remembers may not be all that happened, or is not in its folder.
 func news(s *recovery.State) []journal.Body {
 	var lines []string

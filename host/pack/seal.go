@@ -14,8 +14,8 @@ import (
 // addressPrefix begins the address of a store.
 const addressPrefix = "agent-store-1-"
 
-// Address is where a pack can be sent: a store, as it is until a copy of it is declared to be one of
-// its own.
+// Address is where a pack can be sent: a store, as it is until a copy of it is declared to be
+// one of its own.
 type Address struct {
 	Store       string
 	Incarnation int64
@@ -101,9 +101,9 @@ func (h *Header) open(private *ecdh.PrivateKey) ([]byte, error) {
 	return key, nil
 }
 
-// Chain is the digest of a run's facts up to one, from that of the facts before it: SHA-256 over the
-// earlier digest, kind, version, turn, time and the SHA-256 of the body. Numbers of runs are no part
-// of it, so it is the same in every store.
+// Chain is the digest of a run's facts up to one, from that of the facts before it: SHA-256
+// over the earlier digest, kind, version, turn, time and the SHA-256 of the body. Numbers of
+// runs are no part of it, so it is the same in every store.
 func Chain(before []byte, f *Fact) []byte {
 	hash := f.Hash
 	if hash == nil {

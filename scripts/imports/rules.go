@@ -84,8 +84,7 @@ func layers() []rule {
 // transcripts is who may import whom where runs are written for people.
 func transcripts() []rule {
 	return []rule{
-		{dir: "host/export", allow: []string{"host/flow/table", "host/markdown", "host/stream", "host/view", "recovery", "recovery/journal", "tools/durable"},
-			why: "a transcript is made from what view shows of runs alone; which runs those are, and how they are read, it does not know"},
+		{dir: "host/export", allow: []string{"host/flow/table", "host/markdown", "host/stream", "host/view", "recovery", "recovery/journal", "tools/durable"}, why: "a transcript is made from what view shows of runs alone; which runs those are, and how they are read, it does not know"},
 		{dir: "host/export/gather", allow: []string{"host/app", "host/diff", "host/undo", "host/view"}, why: "runs are read here for a transcript, with placeholders for secrets; which form it has, it does not know"},
 	}
 }
@@ -201,12 +200,10 @@ func frontDoors() []rule {
 			why: "what git runs, and whether a commit has work of a run in it, follows from files and journals; it drives nothing"},
 		{dir: "host/search", allow: []string{"db/search", "host/app", "host/flags", "host/view", "recovery", "recovery/fault"},
 			why: "runs are looked for in the store and completed as every list of them; how they are printed is decided by the front door"},
-		{dir: "host/stats", allow: []string{"host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"},
-			why: "what runs used is read from their journals; it drives nothing"},
+		{dir: "host/stats", allow: []string{"host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"}, why: "what runs used is read from their journals; it drives nothing"},
 		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "db/maintain", "recovery/fault", "recovery/journal", "tools/durable"},
 			why: "a copy is made and declared here, for every front door; what is shown of it, it does not know"},
-		{dir: "host/moves", allow: []string{"host", "host/app", "host/owner", "host/pack", "host/view", "host/workspace", "db", "db/backup", "db/keep", "db/moves", "recovery", "recovery/fault", "recovery/journal", "tools/durable", "tools/ofd"},
-			why: "runs go and come here, for every front door; what is shown of it, it does not know"},
+		{dir: "host/moves", allow: []string{"host", "host/app", "host/owner", "host/pack", "host/view", "host/workspace", "db", "db/backup", "db/keep", "db/moves", "recovery", "recovery/fault", "recovery/journal", "tools/durable", "tools/ofd"}, why: "runs go and come here, for every front door; what is shown of it, it does not know"},
 		{dir: "host/pack", why: "a pack is a file, whatever it holds: whoever has no store reads it too"},
 		{dir: "host/prune", allow: []string{"host/app", "host/config", "host/owner", "host/view", "host/workspace", "db", "db/backup", "db/prune", "tools/ofd", "tools/runner", "tools/sandbox"},
 			why: "what of a run lies outside of the store is removed with it; which runs go is decided by the store and the person"},
