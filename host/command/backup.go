@@ -13,10 +13,11 @@ import (
 	"agent/host/view"
 )
 
-const backupHelp = `Makes one file of the whole state folder while runs go on: all runs with their
-facts, outputs and kept files. FILE must not be there yet; without it the file
-gets a name of today in this folder. agent restore FILE makes a state folder
-of it. Never copy agent.db alone: what was recorded last lies beside it.
+const backupHelp = `Makes one file of the whole state folder while runs go on: all runs with
+their facts, outputs and kept files. FILE must not be there yet; without it
+the file gets a name of today in this folder. agent restore FILE makes a
+state folder of it. Never copy agent.db alone: what was recorded last lies
+beside it.
 
 The key that opens secrets and kept files is left out. With --to it is in the
 backup, sealed: to a public key, or to passphrase, for which it asks.

@@ -20,15 +20,16 @@ for people.
 A pack has the whole thread of the run, with the runs below its runs. agent
 import takes it in. It is a copy: where it is taken in, runs that had not
 ended ask before each call that acts, since they may have gone on here.
---move has them go on there and nowhere else. It needs --to: the address that
-agent import --id prints there. With --to, secrets, kept files and keys are in
-the pack, and that store alone can open it; without it they are left out.
+--move has them go on there and nowhere else. It needs an address,
+which agent import --id prints there. Sealed to one, the pack has secrets,
+kept files and keys too, and that store alone opens it; else they are left
+out.
 
 --format writes a transcript of the run: what was asked, what the model said,
-each call with its result, questions and answers, interruptions, and the files
-that were changed. md is for readers of Markdown, html is a page without
-script that loads nothing, json is what agent show and agent diff print with
---json. Without FILE, or with -, it goes to stdout. Secrets are placeholders;
+each call with its result, questions and answers, interruptions, and the
+files that were changed. md is for readers of Markdown, html is a page
+without script that loads nothing, json is what agent show and agent diff
+print with --json. Without FILE, or with -, it goes to stdout. Secrets are placeholders;
 what your configuration does not know as a secret is in it.
 
 EXAMPLE
@@ -38,8 +39,8 @@ EXAMPLE
    agent export last talk.md --format md --thread
 
 EXIT STATUS
-   0 written; 1 refused, or not all of the record could be read: what could be
-   is written, with what is missing; 2 wrong usage`
+   0 written; 1 refused, or not all of the record could be read: what could
+   be is written, with what is missing; 2 wrong usage`
 
 type exportCommand struct{ *commandLine }
 

@@ -81,21 +81,22 @@ func address(text string) (*pack.Address, error) {
 	return &to, nil
 }
 
-const importHelp = `Takes in the runs of a pack that agent export made: all of them, or none. What
-is here already stays as it is; a run that went on here and there in different
-ways is refused. Runs that moved here go on with agent resume. Of a copy, runs
-that had not ended ask before each call that acts.
+const importHelp = `Takes in the runs of a pack that agent export made: all of them, or none.
+What is here already stays as it is; a run that went on here and there in
+different ways is refused. Runs that moved here go on with agent resume. Of a
+copy, runs that had not ended ask before each call that acts.
 
 Before anything is changed it prints what is in the pack, and which files are
-not as the runs left them. --dir says where runs that have not ended work from
-here on. --id prints the address of this store, for agent export --to.
+not as the runs left them. --dir says where runs that have not ended work
+from here on. --id prints the address of this store, for agent export --to.
 
 EXAMPLE
    agent import --id
    agent import moved.pack --dir ~/src/site
 
 EXIT STATUS
-   0 taken in, or all of it was here; 1 refused, nothing changed; 2 wrong usage`
+   0 taken in, or all of it was here; 1 refused, nothing changed;
+   2 wrong usage`
 
 type importCommand struct{ *commandLine }
 

@@ -166,7 +166,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		return nil, &DamageError{"it is no pack of agent export"}
 	}
 	if out.Header.Version > Version {
-		return nil, &DamageError{fmt.Sprintf("a newer agent made it (version %d of the form; this one knows %d)", out.Header.Version, Version)}
+		return nil, &DamageError{fmt.Sprintf("it was made by a newer version (%d of the form; this one knows %d)", out.Header.Version, Version)}
 	}
 	out.line = bytes.Clone(line)
 	return out, nil
@@ -262,7 +262,7 @@ func (r *Reader) Next() (out Record, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&out); err != nil || out.members() != 1 {
-		return Record{}, &DamageError{"a record of it is none that this agent knows"}
+		return Record{}, &DamageError{"a record of it is not known to this version"}
 	}
 	if out.End != nil {
 		if out.End.Records != r.records {
