@@ -25,12 +25,12 @@ which agent import --id prints there. Sealed to one, the pack has secrets,
 kept files and keys too, and that store alone opens it; else they are left
 out.
 
---format writes a transcript of the run: what was asked, what the model said,
-each call with its result, questions and answers, interruptions, and the
-files that were changed. md is for readers of Markdown, html is a page
+--format writes a transcript of the run: what was asked, what the model
+said, each call with its result, questions and answers, interruptions, and
+the files that were changed. md is for readers of Markdown, html is a page
 without script that loads nothing, json is what agent show and agent diff
-print with --json. Without FILE, or with -, it goes to stdout. Secrets are placeholders;
-what your configuration does not know as a secret is in it.
+print with --json. Without FILE, or with -, it goes to stdout. Secrets are
+placeholders; what your configuration does not know as a secret is in it.
 
 EXAMPLE
    agent export last

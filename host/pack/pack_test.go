@@ -41,7 +41,8 @@ func read(data []byte, key *ecdh.PrivateKey) (n int, err error) {
 	return n, err
 }
 
-// Issue 16: a pack that is cut off, changed anywhere, longer, or sealed to another store is refused.
+// Issue 16: a pack that is cut off, changed anywhere, longer, or sealed to another store is
+// refused.
 func TestPackIsWhole(t *testing.T) {
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
