@@ -79,6 +79,19 @@ func Take(ctx context.Context, s *db.Store, a *Arrival) (taken time.Time, err er
 	return before, err
 }
 
+// TakenAt is when a pack was taken; zero for never.
+func TakenAt(ctx context.Context, s *db.Store, pack string) (at time.Time, err error) {
+	err = db.Read(ctx, s, "look for pack "+pack, func(q *dbsqlc.Queries) error {
+		p, err := q.GetPack(ctx, pack)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		at = time.UnixMicro(p.TakenAt)
+		return err
+	})
+	return at, err
+}
+
 var errTaken = errors.New("it was taken before")
 
 // begin writes what the runs name.
@@ -110,8 +123,11 @@ func (a *Arrival) begin(ctx context.Context, s *db.Store, q *dbsqlc.Queries) err
 	if err := blob.Add(ctx, q, a.Bodies); err != nil {
 		return err
 	}
-	if _, err := q.GetPack(ctx, a.Pack); !a.Move || err == nil {
-		return err
+	if !a.Move {
+		return nil
+	}
+	if _, err := q.GetPack(ctx, a.Pack); !errors.Is(err, sql.ErrNoRows) {
+		return err // it is noted already: a try before was kept
 	}
 	return q.AddPack(ctx, a.Pack, a.Thread, a.Now.UnixMicro())
 }

@@ -86,6 +86,9 @@ What is here already stays as it is; a run that went on here and there in
 different ways is refused. Runs that moved here go on with agent resume. Of a
 copy, runs that had not ended ask before each call that acts.
 
+What an imported run does is up to whoever made the pack, as with any program
+that you start: take in packs of people you trust.
+
 Before anything is changed it prints what is in the pack, and which files are
 not as the runs left them. --dir says where runs that have not ended work
 from here on. --id prints the address of this store, for agent export --to.

@@ -155,7 +155,11 @@ func (b *builder) ofRun(e journal.Event) {
 	case journal.RunInterrupted:
 		b.note(kindWarn, "!", e.Time, "interrupted: "+view.CauseText(f.Cause, f.Detail)+b.underWay())
 	case journal.RunRestored:
-		b.note(kindWarn, "!", e.Time, fmt.Sprintf("interrupted: %s; %s let the database count", view.CauseText(journal.CauseRestored, f.Reason), view.OrPerson(f.By)))
+		b.note(kindWarn, "!", e.Time, view.RestoredText(f))
+	case journal.RunExported:
+		b.note(kindWarn, "!", e.Time, view.ExportedText(f))
+	case journal.WorkspaceBehind:
+		b.note(kindWarn, "!", e.Time, view.BehindText(f))
 	case journal.RunNoted:
 		b.note(kindWarn, "!", e.Time, f.Text)
 	case journal.RunStopping:

@@ -57,6 +57,9 @@ func arrive(ctx context.Context, s *db.Store, path string, now time.Time) (a *ar
 		return a, err
 	}
 	a.Pack, a.Move, a.From, a.Thread = a.header.ID, a.header.Move && a.header.To != "", a.header.From, a.about.Thread
+	if err := a.belongs(ctx); err != nil {
+		return a, err
+	}
 	for _, data := range a.bodies {
 		a.Named.AddHidden(data)
 	}
@@ -189,9 +192,6 @@ func (a *arrival) renamed(k *pack.Kept) ([]byte, error) {
 }
 
 func (a *arrival) thread(t *pack.Thread) error {
-	if len(t.ID) < 4 || t.ID[:2] != "t-" || len(t.KeyOf) < 4 || t.KeyOf[:2] != "t-" {
-		return &pack.DamageError{What: "a thread of it has no id of ours"}
-	}
 	out := moves.ArrivedThread{ThreadRow: db.ThreadRow{ID: t.ID, KeyOf: t.KeyOf, Folder: t.Folder, Created: t.Created}, Source: t.Source}
 	if t.Key != nil {
 		var err error
@@ -237,7 +237,7 @@ func (a *arrival) endRun() error {
 		return &moves.RefusedError{What: "a newer agent wrote run " + head.ID + ": " + unknown.Error()}
 	case err != nil:
 		return &pack.DamageError{What: fmt.Sprintf("no run can have the facts of %s: %v", head.ID, err)}
-	case run.Created.Run != head.ID || run.Created.Thread != head.Thread || len(head.ID) < 4 || head.ID[:2] != "r-":
+	case run.Created.Run != head.ID || run.Created.Thread != head.Thread:
 		return &pack.DamageError{What: fmt.Sprintf("run %s calls itself %s", head.ID, run.Created.Run)}
 	}
 	a.Runs = append(a.Runs, run)

@@ -56,6 +56,10 @@ func Import(ctx context.Context, s *app.Folder, o ImportOptions) (v view.Importe
 		return v, explained(o.Path, err)
 	}
 	v = a.view(o)
+	if taken, err := moves.TakenAt(ctx, s.Store, a.Pack); err != nil || !taken.IsZero() {
+		v.Taken, v.New = &taken, false
+		return v, err
+	}
 	if err := a.compare(ctx, s, &v); err != nil {
 		return v, explained(o.Path, err)
 	}

@@ -123,15 +123,11 @@ func (t *Printer) forTheRecord(e journal.Event) {
 	case journal.RunInterrupted:
 		t.Line(Yellow, "!", view.Stamp(e.Time)+" interrupted: "+view.CauseText(b.Cause, b.Detail))
 	case journal.RunRestored:
-		how := "let the database count"
-		if b.Pack != "" {
-			how = "took it in"
-		}
-		t.Line(Yellow, "!", fmt.Sprintf("%s interrupted: %s; %s %s", view.Stamp(e.Time), view.CauseText(journal.CauseRestored, b.Reason), view.OrPerson(b.By), how))
-	case journal.WorkspaceBehind:
-		t.Line(Yellow, "!", fmt.Sprintf("%s not in %s as the run left them: %s", view.Count(len(b.Files)+b.More, "file"), b.Folder, behindNames(b)))
+		t.Line(Yellow, "!", view.Stamp(e.Time)+" "+view.RestoredText(b))
 	case journal.RunExported:
-		t.Line(Yellow, "!", fmt.Sprintf("%s %s had it go to another store: %s", view.Stamp(e.Time), view.OrPerson(b.By), b.Store()))
+		t.Line(Yellow, "!", view.Stamp(e.Time)+" "+view.ExportedText(b))
+	case journal.WorkspaceBehind:
+		t.Line(Yellow, "!", view.Stamp(e.Time)+" "+view.BehindText(b))
 	case journal.RequestOpened:
 		t.Line(Bold, "?", b.Request.ID+" asks: "+view.AskText(&b.Request))
 	case journal.RunCompleted:
@@ -141,17 +137,6 @@ func (t *Printer) forTheRecord(e journal.Event) {
 	case journal.RunCancelled:
 		t.Line(Yellow, "=", view.Stamp(e.Time)+" cancelled: "+b.Reason)
 	}
-}
-
-func behindNames(b journal.WorkspaceBehind) string {
-	var names []string
-	for _, f := range b.Files[:min(len(b.Files), 5)] {
-		names = append(names, f.Path)
-	}
-	if more := len(b.Files) + b.More - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
 }
 
 func how(b journal.RunClaimed) string {

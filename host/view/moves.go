@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/recovery"
+	"agent/recovery/journal"
 )
 
 // Exported is what export prints with --json about a pack. Fields are only ever added.
@@ -164,4 +165,30 @@ func OneLine(text string) string {
 		return string(line[:most-1]) + "…"
 	}
 	return string(line)
+}
+
+// RestoredText says that a run was restored, or came from another store.
+func RestoredText(b journal.RunRestored) string {
+	how := "let the database count"
+	if b.Pack != "" {
+		how = "took it in"
+	}
+	return fmt.Sprintf("interrupted: %s; %s %s", CauseText(journal.CauseRestored, b.Reason), OrPerson(b.By), how)
+}
+
+// ExportedText says that a run went to another store.
+func ExportedText(b journal.RunExported) string {
+	return OrPerson(b.By) + " had it go to another store: " + b.Store()
+}
+
+// BehindText names files that are not as a run left them.
+func BehindText(b journal.WorkspaceBehind) string {
+	var names []string
+	for _, f := range b.Files[:min(len(b.Files), 5)] {
+		names = append(names, f.Path)
+	}
+	if more := len(b.Files) + b.More - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%s not in %s as the run left them: %s", Count(len(b.Files)+b.More, "file"), b.Folder, strings.Join(names, ", "))
 }

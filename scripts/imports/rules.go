@@ -203,7 +203,7 @@ func frontDoors() []rule {
 		{dir: "host/stats", allow: []string{"host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"}, why: "what runs used is read from their journals; it drives nothing"},
 		{dir: "host/copies", allow: []string{"host", "host/app", "host/view", "db/backup", "db/maintain", "recovery/fault", "recovery/journal", "tools/durable"},
 			why: "a copy is made and declared here, for every front door; what is shown of it, it does not know"},
-		{dir: "host/moves", allow: []string{"host", "host/app", "host/owner", "host/pack", "host/view", "host/workspace", "db", "db/backup", "db/keep", "db/moves", "recovery", "recovery/fault", "recovery/journal", "tools/durable", "tools/ofd"}, why: "runs go and come here, for every front door; what is shown of it, it does not know"},
+		{dir: "host/moves", allow: []string{"host", "host/app", "host/owner", "host/pack", "host/view", "host/workspace", "db", "db/backup", "db/keep", "db/moves", "db/redact", "recovery", "recovery/fault", "recovery/journal", "tools/durable", "tools/ofd"}, why: "runs go and come here, for every front door; what is shown of it, it does not know"},
 		{dir: "host/pack", why: "a pack is a file, whatever it holds: whoever has no store reads it too"},
 		{dir: "host/prune", allow: []string{"host/app", "host/config", "host/owner", "host/view", "host/workspace", "db", "db/backup", "db/prune", "tools/ofd", "tools/runner", "tools/sandbox"},
 			why: "what of a run lies outside of the store is removed with it; which runs go is decided by the store and the person"},
