@@ -73,22 +73,11 @@ func eachRow(ctx context.Context, c *cursor, q *dbsqlc.Queries, row *dbsqlc.Jour
 type Adopted struct {
 	Created journal.RunCreated
 	State   *recovery.State
-	Came    Coming // what Adopt did with it
 
 	facts  []fact
 	bodies []blob.Row
 	end    int // how many facts there are up to the one that ended it; 0: it has not ended
 }
-
-// Coming says what became of a run that was adopted.
-type Coming int
-
-// What may become of it.
-const (
-	CameNew   Coming = iota // it was not here
-	CameOn                  // a beginning of it was here, and it has gone on elsewhere
-	CameKnown               // all of it was here
-)
 
 // NewAdopted reads the facts of a run. Facts that no run of this binary could have are refused.
 func NewAdopted(s *Store, facts []Stored) (*Adopted, error) {
@@ -195,9 +184,7 @@ func Adopt(ctx context.Context, s *Store, runs []*Adopted, begin func(q *dbsqlc.
 func (s *Store) adopt(t *tx, a *Adopted) error {
 	ctx := context.Background()
 	r, err := t.q.GetRun(ctx, a.Created.Run)
-	a.Came = CameOn
 	if errors.Is(err, sql.ErrNoRows) {
-		a.Came = CameNew
 		r, err = s.adoptRow(t, a)
 	}
 	if err != nil {
@@ -207,8 +194,7 @@ func (s *Store) adopt(t *tx, a *Adopted) error {
 		return err
 	}
 	if r.LastSeq >= int64(len(a.facts)) || r.EndedAt != nil {
-		a.Came = CameKnown
-		return nil
+		return nil // all of it is here
 	}
 	if err := blob.Add(ctx, t.q, a.bodies); err != nil {
 		return err

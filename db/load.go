@@ -224,7 +224,7 @@ func (d *decoder) decode(ctx context.Context, r *dbsqlc.Journal, out *decoded) {
 			return
 		}
 	}
-	out.body, out.err = journal.Decode(kind, int(r.V), d.own.put(data))
+	out.body, out.err = journal.Decode(kind, int(r.V), d.own.put(kind, data))
 }
 
 // read gives a row's body, wherever it lies, until the next one is read, and leaves its hash in

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"agent/db/dbsqlc"
+	"agent/recovery/journal"
 )
 
 // foreignNames are the names that contents have in this store which facts of another one name.
@@ -56,9 +57,15 @@ func (k *keptNames) read(ctx context.Context, s *core) (names *foreignNames, err
 	return names, err
 }
 
-// put replaces the names in a body.
-func (n *foreignNames) put(body []byte) []byte {
+// put replaces the names in the body of a fact about files. Arguments of calls stay as they are: by
+// their fingerprints they are known again.
+func (n *foreignNames) put(kind journal.Kind, body []byte) []byte {
 	if n == nil {
+		return body
+	}
+	switch kind {
+	case journal.KindFilesBase, journal.KindFilesChanged, journal.KindPhaseStarted, journal.KindPhaseEnded, journal.KindArtifactsChecked, journal.KindArtifactRestored:
+	default:
 		return body
 	}
 	return n.find.ReplaceAllFunc(body, func(m []byte) []byte {

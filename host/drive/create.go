@@ -64,6 +64,7 @@ func (d *driver) create(ctx context.Context, n New) error {
 	for _, text := range d.env.Notes {
 		d.record(journal.RunNoted{Text: text})
 	}
+	d.recordAll(follows(n.Created))
 	d.noteMove(n.Before)
 	d.noteEdited(n.Edited)
 	if d.flow == nil {

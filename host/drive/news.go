@@ -8,6 +8,15 @@ import (
 	"agent/recovery/journal"
 )
 
+// follows is what the model of a new run hears whose thread was restored, or is a copy.
+func follows(c journal.RunCreated) []journal.Body {
+	if !c.Guarded || c.Root != "" || c.Setup.Provider == "" {
+		return nil
+	}
+	return []journal.Body{journal.MessageAdded{By: "agent", Text: "This conversation was restored from a copy, and may have gone on elsewhere after that: calls may have been carried out that you do not see, " +
+		"so look before you repeat anything. A person is asked before each call that acts."}}
+}
+
 // news is what the model of a run hears that was restored, or came from another store, since it
 // was last driven: what it remembers may not be all that happened, or is not in its folder.
 func news(s *recovery.State) []journal.Body {

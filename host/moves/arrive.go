@@ -28,7 +28,7 @@ type arrival struct {
 
 	s      *db.Store
 	bodies map[string][]byte // by their names
-	left   []pack.Run        // whose facts are still read
+	run    *pack.Run         // whose facts are being read
 	facts  []db.Stored
 	digest []byte
 
@@ -158,7 +158,7 @@ func (a *arrival) take(one pack.Record) error {
 		if err := a.endRun(); err != nil {
 			return err
 		}
-		a.left = []pack.Run{*one.Run}
+		a.run = one.Run
 	case one.Fact != nil:
 		return a.fact(one.Fact)
 	}
@@ -204,7 +204,7 @@ func (a *arrival) thread(t *pack.Thread) error {
 }
 
 func (a *arrival) fact(f *pack.Fact) error {
-	if len(a.left) == 0 {
+	if a.run == nil {
 		return &pack.DamageError{What: "a fact of it is of no run"}
 	}
 	a.digest = pack.Chain(a.digest, f)
@@ -223,10 +223,10 @@ func (a *arrival) fact(f *pack.Fact) error {
 
 // endRun proves the facts of a run and takes it in.
 func (a *arrival) endRun() error {
-	if len(a.left) == 0 {
+	if a.run == nil {
 		return nil
 	}
-	head := a.left[0]
+	head := a.run
 	if int64(len(a.facts)) != head.Facts || !bytes.Equal(a.digest, head.Digest) {
 		return &pack.DamageError{What: fmt.Sprintf("the facts of run %s are not those that it was made with", head.ID)}
 	}
@@ -241,6 +241,6 @@ func (a *arrival) endRun() error {
 		return &pack.DamageError{What: fmt.Sprintf("run %s calls itself %s", head.ID, run.Created.Run)}
 	}
 	a.Runs = append(a.Runs, run)
-	a.left, a.facts, a.digest = nil, nil, nil
+	a.run, a.facts, a.digest = nil, nil, nil
 	return nil
 }

@@ -294,7 +294,7 @@ func (r *Reader) readLine() ([]byte, error) {
 
 func (r *Record) members() (n int) {
 	for _, is := range []bool{r.About != nil, r.Thread != nil, r.Kept != nil, r.Body != nil, r.Secret != nil, r.Environ != nil, r.Run != nil,
-		r.Fact != nil, r.Message != nil, r.End != nil} {
+		r.Fact != nil, r.End != nil} {
 		if is {
 			n++
 		}

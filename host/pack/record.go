@@ -26,7 +26,6 @@ type Record struct {
 	Environ *Environ `json:"environment,omitempty"`
 	Run     *Run     `json:"run,omitempty"`
 	Fact    *Fact    `json:"fact,omitempty"` // of the run before it
-	Message *Message `json:"message,omitempty"`
 	End     *End     `json:"end,omitempty"`
 }
 
@@ -87,14 +86,6 @@ type Fact struct {
 	Time int64  `json:"time"` // microseconds since 1970
 	Body string `json:"body,omitempty"`
 	Hash []byte `json:"body_hash,omitempty"` // of a body that is too long
-}
-
-// Message is what was left for a run and not taken up.
-type Message struct {
-	Kind string    `json:"kind"`
-	Body string    `json:"body"`
-	From string    `json:"from,omitempty"`
-	Left time.Time `json:"left_at"`
 }
 
 // End is the last record.
