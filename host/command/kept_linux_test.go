@@ -74,8 +74,8 @@ func (k *kept) parse(text string, into any) {
 	}
 }
 
-// declared says whether the folder is known to be a copy, as one is from 00005 on, and has it count:
-// what had not ended is interrupted then.
+// declared says whether the folder is known to be a copy, as one is from 00005 on, and has it
+// count: what had not ended is interrupted then.
 func (k *kept) declared() (copied bool) {
 	k.t.Helper()
 	var decided struct{ Copied bool }
