@@ -63,6 +63,9 @@ func titleOf(v view.Run, prompt string) string {
 	front, _ := markdown.FrontMatter(lines)
 	title := ""
 	for _, l := range lines[front:] {
+		if strings.HasPrefix(strings.TrimSpace(l), "```") {
+			continue
+		}
 		if title = line(strings.TrimLeft(strings.TrimSpace(l), "#")); title != "" {
 			break
 		}

@@ -62,13 +62,13 @@ func Export(ctx context.Context, s *app.Folder, run string, o ExportOptions) (v 
 			_ = os.Remove(temp.Name())
 		}
 	}()
+	var left *leaving
 	if o.Move {
-		m, err := leave(ctx, s, sel, h, o.To)
-		if err != nil {
+		if left, err = leave(ctx, s, sel, h, o.To); err != nil {
 			return v, err
 		}
-		defer func() { err = errors.Join(err, m.close()) }()
-		sel, h = m.sel, m.header
+		defer func() { err = errors.Join(err, left.close()) }()
+		sel, h = left.sel, left.header
 		fault.Hit(fault.PackMarked)
 	}
 	if v, err = write(ctx, s, temp, sel, h, o.To); err == nil {
@@ -81,6 +81,9 @@ func Export(ctx context.Context, s *app.Folder, run string, o ExportOptions) (v 
 		return v, fmt.Errorf("export to %s: %w%s", path, err, again(o.Move))
 	}
 	v.Path = path
+	if left != nil {
+		v.Flying = append(v.Flying, left.flying...)
+	}
 	return v, nil
 }
 
@@ -144,7 +147,7 @@ func write(ctx context.Context, s *app.Folder, temp *os.File, sel moves.Selectio
 	}
 	v = view.Exported{
 		Version: 1, PackID: h.ID, Bytes: info.Size(), Made: h.Made, StoreID: h.From, Moved: h.Move, Key: to != nil, ThreadID: sel.Thread,
-		Facts: about.Facts, Runs: []view.PackedRun{},
+		Facts: about.Facts, Runs: []view.PackedRun{}, Flying: []view.CallAt{},
 	}
 	if to != nil {
 		v.To = to.String()

@@ -10,6 +10,7 @@ import (
 	"agent/host/app"
 	"agent/host/owner"
 	"agent/host/pack"
+	"agent/host/view"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools/ofd"
@@ -20,6 +21,7 @@ type leaving struct {
 	sel    moves.Selection
 	header pack.Header
 	locks  []*ofd.File
+	flying []view.CallAt // calls without a result
 }
 
 func (m *leaving) close() error {
@@ -136,6 +138,9 @@ func (m *leaving) mayGo(ctx context.Context, s *app.Folder, states []*recovery.S
 			}
 			m.header.ID = st.Moved.Pack
 			continue
+		}
+		for _, c := range st.InFlight() {
+			m.flying = append(m.flying, view.CallAt{Run: r.ID, Call: c.Place.String(), Tool: c.Tool})
 		}
 		what, err := moves.InTheWay(ctx, s.Store, r.No)
 		if err != nil {

@@ -24,6 +24,14 @@ type Exported struct {
 	Facts    int64       `json:"facts"`
 	Runs     []PackedRun `json:"runs"`
 	Below    int         `json:"runs_below"` // that these have made
+	Flying   []CallAt    `json:"calls_without_result"`
+}
+
+// CallAt is a call of a run that moved which has no result: what tells how far it came stays.
+type CallAt struct {
+	Run  string `json:"run_id"`
+	Call string `json:"place"`
+	Tool string `json:"tool"`
 }
 
 // PackedRun is a run in a pack.
@@ -46,6 +54,9 @@ func (v Exported) Text() string {
 		fmt.Fprintf(&b, ", %d below", v.Below)
 	}
 	fmt.Fprintf(&b, ", %s, %s", Count(int(v.Facts), "fact"), Bytes(v.Bytes))
+	for _, c := range v.Flying {
+		fmt.Fprintf(&b, "\ncall %s %s of run %s has no result: its outcome will be unknown there; to find out first, before the pack is taken in: agent resume --reclaim %s", c.Call, c.Tool, c.Run, c.Run)
+	}
 	switch {
 	case v.Moved:
 		b.WriteString("\nit goes on where the pack is taken in: agent import FILE; here it is only read")
