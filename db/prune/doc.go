@@ -11,8 +11,8 @@
 //     in no list any more. From here on the thread is gone.
 //  2. The rows of the hidden runs go, a few at a time, and then the files that have their names.
 //  3. The row of each run goes, and then the file of its lock.
-//  4. Contents, bodies and environments go that no fact of those that stay names: the rows first,
-//     then the files.
+//  4. The search index gives back what their words took. Contents, bodies and environments go that
+//     no fact of those that stay names: the rows first, then the files.
 //  5. Free pages are cut off the end of the database.
 //
 // Each step is a short transaction of its own (slice), and between two of them others write. A kill

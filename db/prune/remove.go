@@ -91,6 +91,9 @@ func (r *remover) all(ctx context.Context, threads []Thread) error {
 	if err != nil {
 		return err
 	}
+	if err := r.mergeDeleted(ctx, 0); err != nil {
+		return err
+	}
 	if err := r.hidden(ctx); err != nil { // of a process that was killed
 		return err
 	}
@@ -111,7 +114,7 @@ func (r *remover) all(ctx context.Context, threads []Thread) error {
 		r.hands.Show(fmt.Sprintf("removed %d runs", r.report.Runs))
 	}
 	if !r.enough() {
-		if err := r.contents(ctx); err != nil {
+		if err := errors.Join(r.index(ctx), r.contents(ctx)); err != nil {
 			return err
 		}
 	}
