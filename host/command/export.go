@@ -108,7 +108,7 @@ func (a exportCommand) write(v view.Export, format, path string) error {
 	case "md":
 		content = export.Markdown(v, o)
 	case "html":
-		content, err = export.HTML(v, o)
+		content = export.HTML(v, o)
 	case "json":
 		content, err = export.JSON(v)
 	}
