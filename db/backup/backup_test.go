@@ -18,7 +18,6 @@ import (
 	"agent/db/backup"
 	"agent/db/dbtest"
 	"agent/db/keep"
-	"agent/db/sqlitefile"
 )
 
 func openStore(t *testing.T, dir string) *db.Store {
@@ -217,7 +216,7 @@ func TestHostilePaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		reseal(t, file, func(conn *sql.Conn) error {
-			_, err := conn.ExecContext(ctx, "INSERT INTO backup_files (path, data) VALUES (?, x'78')", path)
+			_, err := conn.ExecContext(ctx, "INSERT INTO backup_files (path, size, at) VALUES (?, 0, 0)", path)
 			return err
 		})
 		dir := filepath.Join(t.TempDir(), "state")
@@ -231,20 +230,49 @@ func TestHostilePaths(t *testing.T) {
 	}
 }
 
+// A backup that names files which it does not have, or the same bytes more often than it has them,
+// is refused: a small one fills no disk.
+func TestHostileSizes(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, filepath.Join(t.TempDir(), "state"))
+	for _, rows := range []string{
+		"('blobs/a', 1, 0)", "('blobs/a', -1, 0)", "('blobs/a', 0, 1)", "('blobs/a', 0, -1)", "('blobs/a', 9223372036854775807, 0)",
+		"('blobs/a', 2, 9223372036854775807)",
+	} {
+		file := filepath.Join(t.TempDir(), "backup")
+		if _, _, err := backup.Make(ctx, s, file, backup.Options{Now: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		reseal(t, file, func(conn *sql.Conn) error {
+			_, err := conn.ExecContext(ctx, "INSERT INTO backup_files (path, size, at) VALUES "+rows)
+			return err
+		})
+		var refused *backup.RefusedError
+		if _, err := backup.Unpack(ctx, file, t.TempDir(), nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), "does not have the file") {
+			t.Errorf("%s: %v", rows, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "backup")
+	begin(t, s, "one00000", noise(1<<20)) // in a file
+	if _, _, err := backup.Make(ctx, s, file, backup.Options{Now: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := backup.EditForTest(file, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, "INSERT INTO backup_files (path, size, at) SELECT 'blobs/again', size, at FROM backup_files UNION SELECT 'blobs/more', size, at FROM backup_files")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := backup.Unpack(ctx, file, t.TempDir(), nil)
+	if err == nil || !strings.Contains(err.Error(), "does not have the file") {
+		t.Errorf("the same bytes twice: %v", err)
+	}
+}
+
 // reseal changes what is in a backup as somebody does who has no key.
 func reseal(t *testing.T, file string, do func(conn *sql.Conn) error) {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, b[:len(b)-backup.FootSize], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := sqlitefile.Edit(context.Background(), file, do); err != nil {
-		t.Fatal(err)
-	}
-	if err := backup.SealForTest(file); err != nil {
+	if err := backup.EditForTest(file, do); err != nil {
 		t.Fatal(err)
 	}
 }

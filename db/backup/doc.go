@@ -4,10 +4,12 @@
 // # The file
 //
 // A backup is a SQLite database, as VACUUM INTO makes it of the store's, with two more tables:
-// backup has one row with the manifest, as JSON, and the sealed key, and backup_files has what lies
-// beside the database, by its path in the state folder. Behind the database stands a line of
-// footSize bytes: a name, the version of the format, how many bytes are before it, their SHA-256,
-// and a hash of that which is keyed with the store's key. SQLite does not see it.
+// backup has one row with the manifest, as JSON, and the sealed key, and backup_files lists what
+// lies beside the database in the state folder: its path, how many bytes it has, and where they
+// begin. These stand one behind the other behind the database, as they are. The end is a line of
+// footSize bytes: a name, the version of the format, how many bytes the database has and how many
+// are before the line, their SHA-256, and a hash of that which is keyed with the store's key. SQLite
+// does not see what is behind the database.
 //
 // # What is in it
 //

@@ -1,20 +1,46 @@
 package backup
 
 import (
+	"context"
 	"crypto/sha256"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+
+	"agent/db/sqlitefile"
 )
 
-// FootSize is how long the line behind the database is.
-const FootSize = footSize
-
-// SealForTest puts a line behind a database as somebody can who has no key.
-func SealForTest(path string) error {
-	b, err := os.ReadFile(path)
+// EditForTest changes the database of a backup as somebody can who has no key.
+func EditForTest(path string, do func(conn *sql.Conn) error) error {
+	whole, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	foot := fmt.Sprintf(footForm, version, len(b), sha256.Sum256(b), make([]byte, sha256.Size))
-	return os.WriteFile(path, append(b, fmt.Sprintf("%-*s\n", footSize-1, foot)...), 0o600)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	ft, err := readFoot(f)
+	if err := errors.Join(err, f.Close(), os.WriteFile(path, whole[:ft.database], 0o600)); err != nil {
+		return err
+	}
+	if err := sqlitefile.Edit(context.Background(), path, do); err != nil {
+		return err
+	}
+	database, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, SealForTest(database, whole[ft.database:ft.size]), 0o600)
 }
+
+// SealForTest is a backup as somebody can make it who has no key.
+func SealForTest(database, files []byte) []byte {
+	all := append(append([]byte(nil), database...), files...)
+	foot := fmt.Sprintf(footForm, version, len(database), len(all), sha256.Sum256(all), make([]byte, sha256.Size))
+	return append(all, fmt.Sprintf("%-*s\n", footSize-1, foot)...)
+}
+
+// FootSize is how long the line at the end is.
+const FootSize = footSize

@@ -2,22 +2,17 @@ package backup
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"agent/db"
-	"agent/db/blob"
-	"agent/db/keep"
 	"agent/db/sqlitefile"
 	"agent/db/vault"
 	"agent/recovery/fault"
@@ -48,7 +43,7 @@ type Run struct {
 }
 
 // version of the format.
-const version = 1
+const version = 2
 
 // Options say how a backup is made.
 type Options struct {
@@ -60,7 +55,7 @@ type Options struct {
 // tables are those that a backup has beside the store's.
 const tables = `
 CREATE TABLE backup (manifest TEXT NOT NULL, salt BLOB, key BLOB) STRICT;
-CREATE TABLE backup_files (path TEXT NOT NULL PRIMARY KEY, data BLOB NOT NULL) STRICT;`
+CREATE TABLE backup_files (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;`
 
 // Make writes a backup to a path where nothing is, durably: it is there whole or not at all. Others
 // may read and write the store meanwhile.
@@ -91,13 +86,14 @@ func Make(ctx context.Context, s *db.Store, path string, o Options) (m Manifest,
 		return m, 0, err
 	}
 	fault.Hit(fault.BackupCopied)
+	var parts []part
 	err = sqlitefile.Edit(ctx, temp.Name(), func(conn *sql.Conn) error {
 		var err error
-		m, err = add(ctx, conn, s, o)
+		m, parts, err = add(ctx, conn, s, o)
 		return err
 	})
 	if err == nil {
-		size, err = seal(temp, s)
+		size, err = seal(ctx, temp, s, parts)
 	}
 	if err == nil {
 		err = temp.Close()
@@ -109,44 +105,32 @@ func Make(ctx context.Context, s *db.Store, path string, o Options) (m Manifest,
 	return m, size, err
 }
 
-// add takes in what lies beside the database, and says what the copy is.
-func add(ctx context.Context, conn *sql.Conn, s *db.Store, o Options) (m Manifest, err error) {
+// add says what the copy is, and lists what lies beside the database.
+func add(ctx context.Context, conn *sql.Conn, s *db.Store, o Options) (m Manifest, parts []part, err error) {
 	for _, text := range []string{"BEGIN", tables} {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
-			return m, err
+			return m, nil, err
 		}
 	}
 	m = Manifest{Version: version, Made: o.Now.UTC(), Host: o.Host, By: o.By, Runs: []Run{}}
 	if err := conn.QueryRowContext(ctx, "SELECT id, incarnation FROM store").Scan(&m.Store, &m.Incarnation); err != nil {
-		return m, err
+		return m, nil, err
 	}
 	if m.Runs, err = unfinished(ctx, conn); err != nil {
-		return m, err
+		return m, nil, err
 	}
-	paths, err := beside(ctx, conn)
-	if err != nil {
-		return m, err
+	if parts, m.Missing, err = beside(ctx, conn, s.Dir()); err != nil {
+		return m, nil, err
 	}
-	for _, p := range paths {
-		if err := ctx.Err(); err != nil {
-			return m, err
+	m.Files = len(parts)
+	var at int64
+	for _, p := range parts {
+		if _, err := conn.ExecContext(ctx, "INSERT INTO backup_files (path, size, at) VALUES (?, ?, ?)", filepath.ToSlash(p.path), p.size, at); err != nil {
+			return m, nil, err
 		}
-		data, err := os.ReadFile(filepath.Join(s.Dir(), p.path))
-		if errors.Is(err, fs.ErrNotExist) {
-			if !p.may {
-				m.Missing++
-			}
-			continue
-		}
-		if err != nil {
-			return m, err
-		}
-		if _, err := conn.ExecContext(ctx, "INSERT INTO backup_files (path, data) VALUES (?, ?)", filepath.ToSlash(p.path), data); err != nil {
-			return m, err
-		}
-		m.Files++
+		at += p.size
 	}
-	return m, describe(ctx, conn, s, o, m)
+	return m, parts, describe(ctx, conn, s, o, m)
 }
 
 func describe(ctx context.Context, conn *sql.Conn, s *db.Store, o Options, m Manifest) error {
@@ -189,85 +173,4 @@ func unfinished(ctx context.Context, conn *sql.Conn) ([]Run, error) {
 		list = append(list, r)
 	}
 	return list, rows.Err()
-}
-
-// file is one in the state folder.
-type file struct {
-	path string
-	may  bool // it need not be there
-}
-
-// beside lists the files that rows of the copy name.
-func beside(ctx context.Context, conn *sql.Conn) (list []file, err error) {
-	for _, q := range []struct {
-		text  string
-		files func(name, in string) []file
-	}{
-		{"SELECT lower(hex(hash)), '' FROM blobs WHERE encoding = 'file'", content(blob.Folder)},
-		{"SELECT lower(hex(id)), '' FROM kept WHERE data IS NULL", content(keep.Folder)},
-		{`SELECT printf('%d-%d-%d', c.turn, c.idx, c.attempt), r.id FROM tool_executions c JOIN runs r ON r.no = c.run_no
-			WHERE c.phase = 'started' AND r.ended_at IS NULL`, ofCall},
-	} {
-		rows, err := conn.QueryContext(ctx, q.text)
-		if err != nil {
-			return nil, err
-		}
-		for rows.Next() {
-			var name, in string
-			if err := rows.Scan(&name, &in); err != nil {
-				return nil, errors.Join(err, rows.Close())
-			}
-			list = append(list, q.files(name, in)...)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-func content(folder string) func(name, in string) []file {
-	return func(name, _ string) []file { return []file{{path: filepath.Join(folder, name[:2], name)}} }
-}
-
-// ofCall are the files that say how far a call's process came.
-func ofCall(name, run string) (list []file) {
-	for _, what := range []string{"lock", "began", "exit"} {
-		list = append(list, file{filepath.Join("calls", run, name, what), true})
-	}
-	return list
-}
-
-// footSize is how long the line behind the database is, bytes.
-const footSize = 256
-
-const footForm = "agent-backup %d size %d sha256 %x mac %x"
-
-// seal puts the line behind the database, and makes the file durable.
-func seal(f *os.File, s *db.Store) (int64, error) {
-	sum := sha256.New()
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return 0, err
-	}
-	size, err := io.Copy(sum, f)
-	if err != nil {
-		return 0, err
-	}
-	key, err := os.ReadFile(filepath.Join(s.Dir(), vault.KeyName))
-	if err != nil {
-		return 0, fmt.Errorf("read the key: %w", err)
-	}
-	foot := fmt.Sprintf(footForm, version, size, sum.Sum(nil), macOf(key, sum.Sum(nil)))
-	if _, err := fmt.Fprintf(f, "%-*s\n", footSize-1, foot); err != nil {
-		return 0, err
-	}
-	return size + footSize, f.Sync()
-}
-
-// macOf ties a backup to the store's key.
-func macOf(key, sum []byte) []byte {
-	m := hmac.New(sha256.New, key)
-	m.Write([]byte("agent: the contents of a backup")) // a hash takes everything without an error
-	m.Write(sum)
-	return m.Sum(nil)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -40,11 +39,11 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// foot is what the line behind the database says.
+// foot is what the line at the end says.
 type foot struct {
-	version  int
-	size     int64
-	sum, mac []byte
+	version        int
+	database, size int64 // of the database, and of that with the files behind it
+	sum, mac       []byte
 }
 
 // readFoot reads the last line of a file.
@@ -60,11 +59,11 @@ func readFoot(f *os.File) (ft foot, err error) {
 	if _, err := f.ReadAt(b, info.Size()-footSize); err != nil {
 		return ft, err
 	}
-	if _, err := fmt.Sscanf(string(b), footForm, &ft.version, &ft.size, &ft.sum, &ft.mac); err != nil {
-		return ft, &RefusedError{Path: f.Name(), What: "it is no backup of agent's, or it was cut off"}
+	if _, err := fmt.Sscanf(string(b), "agent-backup %d", &ft.version); err == nil && ft.version != version {
+		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has form %d, and this binary knows %d", ft.version, version), Remedy: "restore it with the binary that made it"}
 	}
-	if ft.version > version {
-		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has form %d, and this binary knows %d", ft.version, version), Remedy: "restore it with the binary that made it, or a newer one"}
+	if _, err := fmt.Sscanf(string(b), footForm, &ft.version, &ft.database, &ft.size, &ft.sum, &ft.mac); err != nil || ft.database < 0 || ft.database > ft.size {
+		return ft, &RefusedError{Path: f.Name(), What: "it is no backup of agent's, or it was cut off"}
 	}
 	if ft.size != info.Size()-footSize {
 		return ft, &RefusedError{Path: f.Name(), What: fmt.Sprintf("it has %d bytes and not the %d that it was made with", info.Size(), ft.size+footSize)}
@@ -95,7 +94,7 @@ func Unpack(ctx context.Context, file, dir string, open *Opener) (m Manifest, er
 	}
 	err = sqlitefile.Edit(ctx, to, func(conn *sql.Conn) error {
 		var err error
-		m, err = takeApart(ctx, conn, file, dir, ft, open)
+		m, err = takeApart(ctx, conn, f, dir, ft, open)
 		return err
 	})
 	if err == nil {
@@ -116,23 +115,27 @@ func damaged(file string, err error) error {
 	return &RefusedError{Path: file, What: fmt.Sprintf("what it holds is no backup (%v)", err)}
 }
 
-// copied writes the database of the backup, and compares it with its hash on the way.
+// copied writes the database of the backup, and compares all of the backup with its hash.
 func copied(f *os.File, to string, ft foot) error {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, sum), io.NewSectionReader(f, 0, ft.size))
-	if err == nil && !hmac.Equal(sum.Sum(nil), ft.sum) {
+	sum := newSummed()
+	_, err = sum.copy(out, io.NewSectionReader(f, 0, ft.database))
+	if err == nil {
+		_, err = sum.copy(io.Discard, io.NewSectionReader(f, ft.database, ft.size-ft.database))
+	}
+	if digest := sum.end(); err == nil && !hmac.Equal(digest, ft.sum) {
 		err = &RefusedError{Path: f.Name(), What: "it was changed since it was made, or is damaged"}
 	}
 	return errors.Join(err, out.Close())
 }
 
 // takeApart gives the files their places and drops the tables of the backup.
-func takeApart(ctx context.Context, conn *sql.Conn, name, dir string, ft foot, open *Opener) (m Manifest, err error) {
+func takeApart(ctx context.Context, conn *sql.Conn, f *os.File, dir string, ft foot, open *Opener) (m Manifest, err error) {
 	var text string
+	name := f.Name()
 	var salt, sealed []byte
 	if err := conn.QueryRowContext(ctx, "SELECT manifest, salt, key FROM backup").Scan(&text, &salt, &sealed); err != nil {
 		return m, err
@@ -150,7 +153,7 @@ func takeApart(ctx context.Context, conn *sql.Conn, name, dir string, ft foot, o
 	if err := undeclared(ctx, conn, name); err != nil {
 		return m, err
 	}
-	if err := files(ctx, conn, name, dir); err != nil {
+	if err := files(ctx, conn, io.NewSectionReader(f, ft.database, ft.size-ft.database), name, dir); err != nil {
 		return m, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, vault.KeyName), key, 0o600); err != nil {
@@ -224,31 +227,44 @@ func undeclared(ctx context.Context, conn *sql.Conn, name string) error {
 	return err
 }
 
-// files writes what lies beside the database.
-func files(ctx context.Context, conn *sql.Conn, name, dir string) error {
-	rows, err := conn.QueryContext(ctx, "SELECT path, data FROM backup_files")
+// files writes what lies beside the database. Together they are no more than the backup has.
+func files(ctx context.Context, conn *sql.Conn, in *io.SectionReader, name, dir string) error {
+	rows, err := conn.QueryContext(ctx, "SELECT path, size, at FROM backup_files")
 	if err != nil {
 		return err
 	}
 	defer rows.Close() // it was only read from
+	left := in.Size()
 	for rows.Next() {
-		var at string
-		var data []byte
-		if err := rows.Scan(&at, &data); err != nil {
+		var to string
+		var size, at int64
+		if err := rows.Scan(&to, &size, &at); err != nil {
 			return err
 		}
-		if !known(at) {
-			return &RefusedError{Path: name, What: fmt.Sprintf("it has a file %q, which has no place in a state folder", at)}
+		if !known(to) {
+			return &RefusedError{Path: name, What: fmt.Sprintf("it has a file %q, which has no place in a state folder", to)}
 		}
-		to := filepath.Join(dir, filepath.FromSlash(at))
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
+		if size < 0 || size > left || at < 0 || at > in.Size()-size {
+			return &RefusedError{Path: name, What: fmt.Sprintf("it does not have the file %q that it names", to)}
 		}
-		if err := os.WriteFile(to, data, 0o600); err != nil {
+		left -= size
+		if err := write(filepath.Join(dir, filepath.FromSlash(to)), io.NewSectionReader(in, at, size)); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
+}
+
+func write(to string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, from)
+	return errors.Join(err, out.Close())
 }
 
 // known says whether a backup has files at such a path.

@@ -3,12 +3,14 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"time"
 
 	"agent/db"
+	"agent/db/backup"
 	"agent/host/drive/fold"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
@@ -35,6 +37,14 @@ func (f *finding) makeRoom() (full bool, err error) {
 	if total <= limit {
 		return false, nil
 	}
+	files, err := backup.LockFiles(f.k.Process.Home, true)
+	if errors.Is(err, backup.ErrBusy) {
+		return false, nil // a backup needs them where they are: the next one makes room
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
 	runs, err := f.k.keepers(f.ctx)
 	if err != nil {
 		return false, err

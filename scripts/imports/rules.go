@@ -208,7 +208,7 @@ func frontDoors() []rule {
 		{dir: "host/prune", allow: []string{"host/app", "host/config", "host/owner", "host/view", "host/workspace", "db", "db/backup", "db/prune", "tools/ofd", "tools/runner", "tools/sandbox"},
 			why: "what of a run lies outside of the store is removed with it; which runs go is decided by the store and the person"},
 		{dir: "host/pager", why: "a text is paged whatever it says"},
-		{dir: "host/workspace", allow: []string{"host/drive", "host/drive/fold", "db", "db/dbtest", "db/family", "db/keep", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/durable", "tools/files", "tools/gitrepo/objects", "tools/scan"},
+		{dir: "host/workspace", allow: []string{"host/drive", "host/drive/fold", "db", "db/backup", "db/dbtest", "db/family", "db/keep", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/durable", "tools/files", "tools/gitrepo/objects", "tools/scan"},
 			why: "what calls change is seen by looking at files alone; which call it is, and who is shown it, is decided by who drives"},
 		{dir: "host/commits", allow: []string{"host/drive", "host/drive/fold", "host/owner", "host/view", "host/workspace", "db", "db/commits", "db/keep", "recovery", "recovery/fault", "recovery/journal", "recovery/workspace/...", "tools/gitrepo/history", "tools/gitrepo/hooklines", "tools/gitrepo/objects", "tools/ofd"},
 			why: "which commits hold whose work follows from git's logs and the record; how it is shown is decided elsewhere"},
