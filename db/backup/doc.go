@@ -8,8 +8,8 @@
 // lies beside the database in the state folder: its path, how many bytes it has, and where they
 // begin. These stand one behind the other behind the database, as they are. The end is a line of
 // footSize bytes: a name, the version of the format, how many bytes the database has and how many
-// are before the line, their SHA-256, and a hash of that which is keyed with the store's key. SQLite
-// does not see what is behind the database.
+// are before the line, a hash of them (SHA-256 over the SHA-256 of each MiB), and a hash of that
+// which is keyed with the store's key. SQLite does not see what is behind the database.
 //
 // # What is in it
 //

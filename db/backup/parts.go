@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -90,15 +91,18 @@ func ofCall(dir, name, run string) (list []part, err error) {
 // footSize is how long the line at the end is, bytes.
 const footSize = 256
 
-const footForm = "agent-backup %d database %d size %d sha256 %x mac %x"
+const footForm = "agent-backup %d database %d size %d hash %x mac %x"
 
 // seal puts the files and the line behind the database, and makes all of it durable.
 func seal(ctx context.Context, f *os.File, s *db.Store, parts []part) (int64, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return 0, err
 	}
+	early := make(chan error, 1)
+	go func() { early <- f.Sync() }() // the disk takes about as long as the hash
 	sum := newSummed()
 	database, err := sum.copy(io.Discard, f)
+	err = errors.Join(err, <-early)
 	size := database
 	for _, p := range parts {
 		if err == nil {
@@ -127,8 +131,7 @@ func seal(ctx context.Context, f *os.File, s *db.Store, parts []part) (int64, er
 // copy appends the file to the backup.
 func (p part) copy(sum *summed, to io.Writer, dir string) error {
 	if p.data != nil {
-		sum.add(p.data)
-		_, err := to.Write(p.data)
+		_, err := sum.copy(to, bytes.NewReader(p.data))
 		return err
 	}
 	f, err := os.Open(filepath.Join(dir, p.path))
