@@ -7,6 +7,7 @@ import (
 	"agent/scripts/crashlab/fault/boot"
 	"agent/scripts/crashlab/fault/clock"
 	"agent/scripts/crashlab/fault/commits"
+	"agent/scripts/crashlab/fault/copies"
 	"agent/scripts/crashlab/fault/delegate"
 	"agent/scripts/crashlab/fault/disk"
 	"agent/scripts/crashlab/fault/flows"
@@ -38,6 +39,7 @@ func faults() []lab.Fault {
 		flows.Fault(),
 		rewinds.Fault(),
 		commits.Fault(),
+		copies.Fault(),
 		interfere.Panic(),
 		interfere.Twin(),
 		interfere.Decision(),

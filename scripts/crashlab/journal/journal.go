@@ -43,8 +43,8 @@ const (
 	Rewound     = 27
 	Parked      = 28
 	CommitSeen  = 31
-	LastKind    = 31 // of those that are numbered without a gap
-	Restored    = 32
+	Exported    = 33
+	LastKind    = 34
 )
 
 // Fact is one row of the journal.

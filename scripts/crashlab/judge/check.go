@@ -136,7 +136,7 @@ func (f *Findings) sequence(run journal.Run, facts []journal.Fact) {
 			f.Add(Broken, "run %s: fact %d stands where fact %d should", run.ID, x.Seq, i+1)
 			return
 		}
-		if (x.Kind < 1 || x.Kind > journal.LastKind) && x.Kind != journal.Restored {
+		if x.Kind < 1 || x.Kind > journal.LastKind {
 			f.Add(Unlisted, "run %s: fact %d is of kind %d, which the checker does not know", run.ID, x.Seq, x.Kind)
 		}
 		if want := journal.Digest(prev, x); !bytes.Equal(want, x.Digest) {
@@ -204,7 +204,7 @@ func (h *History) status(x journal.Fact, b journal.Body) bool {
 		for _, c := range h.Calls {
 			c.putBack = c.putBack && !c.doubted
 		}
-	case journal.Interrupted:
+	case journal.Interrupted, journal.Exported:
 		h.leadsTo = "interrupted"
 	case journal.Opened:
 		h.Asked[b.Request.ID] = b

@@ -278,7 +278,8 @@ func (t *Trial) Reply(h *judge.History, b journal.Body) (string, error) {
 	if q.Kind == "ask_user" || q.Kind == "elicitation" {
 		return "blue", nil
 	}
-	if q.Kind != "twin" && (!t.Wary || q.Call == nil) {
+	happens := q.Kind == "twin" || q.Kind == "copy" // it is asked whether the effect is there
+	if !happens && (!t.Wary || q.Call == nil) {
 		return "yes", nil
 	}
 	saw, err := t.World.Witness.Counts()
@@ -290,9 +291,9 @@ func (t *Trial) Reply(h *judge.History, b journal.Body) (string, error) {
 		return "", fmt.Errorf("request %s is about call %d.%d, which nobody asked for", q.ID, q.Call.Turn, q.Call.Index)
 	}
 	switch happened := slices.ContainsFunc(c.Marks, func(m string) bool { return saw[m] > 0 }); {
-	case q.Kind != "twin" && happened:
+	case !happens && happened:
 		return "no", nil
-	case q.Kind != "twin":
+	case !happens:
 		return "yes", nil
 	case happened:
 		return "happened", nil

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -100,6 +101,14 @@ func New(number int, exe, root string, c *Counter, s *story.Story) (*World, erro
 	w.Env = append(PlainEnv(), "HOME="+w.Home, "AGENT_HOME="+w.State, "NO_COLOR=1")
 	w.Env = append(w.Env, model.Env(s.Shape, w.URL())...)
 	return w, nil
+}
+
+// Beside is the same world seen from another state folder. Only the world itself is closed.
+func (w *World) Beside(state string) *World {
+	return &World{
+		Number: w.Number, Exe: w.Exe, Root: w.Root, Home: w.Home, State: state, Dir: w.Dir, Env: append(slices.Clone(w.Env), "AGENT_HOME="+state),
+		Model: w.Model, Witness: w.Witness, hasMCP: w.hasMCP, Launch: w.Launch,
+	}
 }
 
 func (w *World) URL() string {
