@@ -11,8 +11,8 @@ import (
 // pieceSize is how much is hashed at once.
 const pieceSize = 1 << 20
 
-// summed hashes what is copied through it, beside the copy and on all processors: the SHA-256 of the
-// SHA-256s of all pieces of pieceSize bytes, in their order; the last may be shorter.
+// summed hashes what is copied through it, beside the copy and on all processors: the SHA-256 of
+// the SHA-256s of all pieces of pieceSize bytes, in their order; the last may be shorter.
 type summed struct {
 	free    chan []byte
 	full    chan piece
