@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -60,8 +59,8 @@ CREATE TABLE backup_files (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL
 // Make writes a backup to a path where nothing is, durably: it is there whole or not at all. Others
 // may read and write the store meanwhile.
 func Make(ctx context.Context, s *db.Store, path string, o Options) (m Manifest, size int64, err error) {
-	if _, err := os.Lstat(path); err == nil {
-		return m, 0, &fs.PathError{Op: "back up to", Path: path, Err: fs.ErrExist}
+	if err := durable.Free(path); err != nil {
+		return m, 0, err
 	}
 	if s.File().Writable() { // else nobody removes anything
 		files, err := LockFiles(s.Dir(), false)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -23,6 +24,9 @@ func Snapshot(ctx context.Context, f *File, to string) error {
 			}
 		}
 	})
+	if err != nil && f.isDiskFull(err) { // nothing else is written
+		return fmt.Errorf("copy %s: %w (%s): %w", f.path, ErrDiskFull, filepath.Dir(to), err)
+	}
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", f.path, f.Explain(err))
 	}

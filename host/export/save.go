@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"agent/tools/durable"
@@ -14,14 +13,14 @@ import (
 // Save writes a file where nothing is yet: it is there whole or not at all. Only its owner reads
 // it.
 func Save(path string, content []byte) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("export to %s: a file is there already; choose another name", path)
+	err := durable.Free(path)
+	var temp string
+	if err == nil {
+		temp, err = durable.Temp(filepath.Dir(path), ".agent-export-*", 0o600, bytes.NewReader(content))
 	}
-	temp, err := durable.Temp(filepath.Dir(path), ".agent-export-*", 0o600, bytes.NewReader(content))
-	if err != nil {
-		return fmt.Errorf("export to %s: %w", path, err)
+	if err == nil {
+		err = durable.Link(temp, path)
 	}
-	err = durable.Link(temp, path)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("export to %s: a file is there already; choose another name", path)
 	}

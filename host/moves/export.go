@@ -45,8 +45,10 @@ func Export(ctx context.Context, s *app.Folder, run string, o ExportOptions) (v 
 	if path, err = filepath.Abs(path); err != nil {
 		return v, fmt.Errorf("export to %s: %w", path, err)
 	}
-	if _, err := os.Lstat(path); err == nil {
+	if err := durable.Free(path); errors.Is(err, fs.ErrExist) {
 		return v, fmt.Errorf("export to %s: a file is there already; choose another name", path)
+	} else if err != nil {
+		return v, fmt.Errorf("export to %s: %w", path, err)
 	}
 	h := pack.Header{ID: host.NewID("m"), Move: o.Move, Made: s.Host.Now().UTC().Truncate(time.Second)}
 	if _, h.From, _, err = db.PackKey(ctx, s.Store); err != nil {

@@ -54,6 +54,18 @@ func Rename(temp, path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// Free says whether a new file can have a path: fs.ErrExist where something is there.
+func Free(path string) error {
+	_, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil:
+		return &fs.PathError{Op: "name", Path: path, Err: fs.ErrExist}
+	}
+	return err
+}
+
 // Link gives a synced file its name for good and replaces nothing: fs.ErrExist says that something
 // is there. It is a link, where the file system has any. The temporary file is removed where it
 // does not get its name.
@@ -62,8 +74,8 @@ func Link(temp, path string) error {
 	if err == nil {
 		return errors.Join(os.Remove(temp), SyncDir(filepath.Dir(path)))
 	}
-	if _, there := os.Lstat(path); !errors.Is(there, fs.ErrNotExist) {
-		return errors.Join(&fs.PathError{Op: "name", Path: path, Err: fs.ErrExist}, os.Remove(temp))
+	if err := Free(path); err != nil {
+		return errors.Join(err, os.Remove(temp))
 	}
 	return Rename(temp, path)
 }
