@@ -157,12 +157,21 @@ func (s *Standing) NoteBackup(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// About is what the database says of the store: how many copies were declared to be stores of their
-// own on the way to it, and when its last backup was made; zero for never.
-func (s *Standing) About(ctx context.Context) (incarnation int64, backedUp time.Time, err error) {
+// About is how a store stands to copies of it.
+type About struct {
+	Incarnation int64     // how many copies were declared to be stores of their own on the way to it
+	BackedUp    time.Time // zero for never
+	Outside     string    // where its mark outside of the folder lies; "" where no such place is known
+	Unmarked    error     // why there is none
+}
+
+// About is what the database and the mark outside of the folder say of that.
+func (s *Standing) About(ctx context.Context) (About, error) {
 	row, err := s.row(ctx)
+	a := About{Incarnation: row.Incarnation, Outside: s.outerPath(row)}
 	if row.BackedUp > 0 {
-		backedUp = time.UnixMicro(row.BackedUp)
+		a.BackedUp = time.UnixMicro(row.BackedUp)
 	}
-	return row.Incarnation, backedUp, err
+	_, a.Unmarked = marks.Read(a.Outside)
+	return a, err
 }

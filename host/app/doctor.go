@@ -191,13 +191,7 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 	} else {
 		f.OK(areaDatabase, "%s is whole: format %d, SQLite %s", r.Path, r.Format, r.SQLite)
 	}
-	if incarnation, at, err := s.Store.About(ctx); err == nil { // else it was said
-		made := "it was never backed up: agent backup"
-		if !at.IsZero() {
-			made = "backed up " + view.Ago(s.Host.Now(), at)
-		}
-		f.OK(areaDatabase, "incarnation %d; %s; a whole disk that is rolled back is not noticed", incarnation, made)
-	}
+	a.examineCopies(ctx, s, f)
 	if r.Kept.Unlisted != "" {
 		f.Bad(areaDatabase, remedySave, "%s: the kept contents cannot be listed: %s", r.Path, r.Kept.Unlisted)
 	}
@@ -208,6 +202,27 @@ func (a *examination) examineDatabase(ctx context.Context, s *Folder, f *doctor.
 		a.examineSettings(r, f)
 	}
 	a.examineSizes(r, f)
+}
+
+// examineCopies says how the store stands to copies of it.
+func (a *examination) examineCopies(ctx context.Context, s *Folder, f *doctor.Findings) {
+	about, err := s.Store.About(ctx)
+	if err != nil {
+		return // it was said
+	}
+	made := "it was never backed up: agent backup"
+	if !about.BackedUp.IsZero() {
+		made = "backed up " + view.Ago(s.Host.Now(), about.BackedUp)
+	}
+	f.OK(areaDatabase, "incarnation %d; %s; a whole disk that is rolled back is not noticed", about.Incarnation, made)
+	if runs, err := s.Store.Runs(ctx, db.Filter{All: true, Limit: 1}); err != nil || len(runs) == 0 || about.Unmarked == nil {
+		return // each run marks the store
+	}
+	if about.Outside == "" {
+		f.Warn(areaDatabase, "set HOME or XDG_CACHE_HOME", "no place is known for a mark outside of the state folder: one that is put back in place is not noticed")
+		return
+	}
+	f.Warn(areaDatabase, "see that "+filepath.Dir(about.Outside)+" can be made and written; the next run marks it", "the mark of this store outside of its folder cannot be read (%s: %v): a state folder that is put back in place is not noticed", about.Outside, about.Unmarked)
 }
 
 // examineSchema compares every table, index and view with what the migrations make, and with fix
