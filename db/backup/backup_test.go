@@ -299,3 +299,54 @@ func TestTampered(t *testing.T) {
 		t.Errorf("with the key: %v", err)
 	}
 }
+
+// The backup of a large store has larger pages, and what is made of it has those of a store again.
+func TestLargePages(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, filepath.Join(t.TempDir(), "state"))
+	begin(t, s, "one00000", []byte("small"))
+	keeper, err := s.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := noise(200 << 10)
+	for i := range 330 { // 66 MB
+		content[0], content[1] = byte(i), byte(i>>8)
+		row, err := keeper.StageDense(ctx, content)
+		if err == nil {
+			err = db.Keep(ctx, s, []keep.Row{row})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, private, to := keys(t)
+	file, back := filepath.Join(t.TempDir(), "backup"), t.TempDir()
+	if _, _, err := backup.Make(ctx, s, file, backup.Options{To: &to, Now: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	o, err := backup.WithPrivate(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Unpack(ctx, file, back, &o); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{file: "\x00\x01", filepath.Join(back, db.FileName): "\x10\x00"} {
+		b, err := os.ReadFile(path)
+		if err != nil || string(b[16:18]) != want { // the size of a page (SQLite's file format, 1.3)
+			t.Errorf("%s: %x, %v", path, b[16:18], err)
+		}
+	}
+	r := openStore(t, back)
+	if err := r.QuickCheck(ctx); err != nil {
+		t.Error(err)
+	}
+	kept, err := r.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := kept.Get(ctx, kept.Name(content)); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("the last content is %d bytes, %v", len(got), err)
+	}
+}

@@ -89,16 +89,19 @@ func Unpack(ctx context.Context, file, dir string, open *Opener) (m Manifest, er
 		return m, err
 	}
 	to := filepath.Join(dir, db.FileName)
-	if err := copied(f, to, ft); err != nil {
+	from := to + ".copy"
+	if err := errors.Join(copied(f, from, ft), write(to, strings.NewReader(""))); err != nil {
 		return m, err
 	}
-	err = sqlitefile.Edit(ctx, to, func(conn *sql.Conn) error {
+	err = sqlitefile.Edit(ctx, from, func(conn *sql.Conn) error {
 		var err error
-		m, err = takeApart(ctx, conn, f, dir, ft, open)
-		return err
+		if m, err = takeApart(ctx, conn, f, dir, ft, open); err != nil {
+			return err
+		}
+		return sqlitefile.Copied(ctx, conn, to)
 	})
 	if err == nil {
-		err = synced(dir)
+		err = errors.Join(os.Remove(from), synced(dir))
 	}
 	if err != nil {
 		return m, damaged(file, err)
@@ -164,18 +167,7 @@ func takeApart(ctx context.Context, conn *sql.Conn, f *os.File, dir string, ft f
 			return m, err
 		}
 	}
-	return m, given(ctx, conn)
-}
-
-// given gives the room of what was dropped back to the disk: a page for each row that is read.
-func given(ctx context.Context, conn *sql.Conn) error {
-	rows, err := conn.QueryContext(ctx, "PRAGMA incremental_vacuum")
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-	}
-	return errors.Join(rows.Err(), rows.Close())
+	return m, nil
 }
 
 // keyOf is the store's key; a new one without an opener.

@@ -6,19 +6,33 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"modernc.org/sqlite"
 )
 
+// Bytes of a page: of a store, which is what SQLite chooses, and of a copy of a large one, which is
+// written with as many times fewer calls.
+const (
+	pageSize      = 4 << 10
+	largePageSize = 64 << 10
+	large         = 64 << 20 // bytes of the database
+)
+
 // Snapshot writes the database as it stands at one moment to a new file, while others read and
-// write it. What is written is not durable yet, and has no log beside it.
+// write it. What is written is not durable yet, and has no log beside it; before it is a store, it
+// is to be Copied.
 func Snapshot(ctx context.Context, f *File, to string) error {
 	// A connection that only reads may not do this.
+	page := pageSize
+	if info, err := os.Stat(f.path); err == nil && info.Size() >= large {
+		page = largePageSize
+	}
 	err := plain(ctx, strings.Replace(f.readingDSN(), "_query_only=1", "", 1), func(conn *sql.Conn) error {
 		for wait := newRetries(f.o.BusyWait); ; {
-			_, err := conn.ExecContext(ctx, "VACUUM INTO ?", to)
+			err := vacuum(ctx, conn, to, page)
 			if !isBusy(err) || !wait.next(ctx) {
 				return err
 			}
@@ -31,6 +45,19 @@ func Snapshot(ctx context.Context, f *File, to string) error {
 		return fmt.Errorf("copy %s: %w", f.path, f.Explain(err))
 	}
 	return nil
+}
+
+// Copied writes a database that Edit opened to a file as a store has it: new, or empty.
+func Copied(ctx context.Context, conn *sql.Conn, to string) error {
+	return vacuum(ctx, conn, to, pageSize)
+}
+
+func vacuum(ctx context.Context, conn *sql.Conn, to string, page int) error {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d", page)); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "VACUUM INTO ?", to)
+	return err
 }
 
 // Edit opens a database that nobody else has: a copy that is being made, or taken apart. Nothing is
