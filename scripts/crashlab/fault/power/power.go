@@ -99,7 +99,12 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	met := shape == "controls"
+	met := shape == "controls" || shape == pruneShape
+	if c.Only == "" || shape == pruneShape {
+		if err := pruned(ctx, l, exe, rest, c); err != nil {
+			return fmt.Errorf("%s: %w", pruneShape, err)
+		}
+	}
 	for _, s := range shapes() {
 		if c.Only != "" && s != strings.TrimSuffix(shape, againWord) {
 			continue
@@ -118,7 +123,7 @@ func run(ctx context.Context, l *lab.Lab, c lab.Choice) error {
 	}
 	wg.Wait()
 	if !met {
-		return fmt.Errorf("there is no story %q: there are controls, %s", shape, strings.Join(shapes(), ", "))
+		return fmt.Errorf("there is no story %q: there are controls, %s, %s", shape, pruneShape, strings.Join(shapes(), ", "))
 	}
 	return err
 }

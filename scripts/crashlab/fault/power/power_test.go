@@ -140,3 +140,36 @@ func TestEffectsAtACut(t *testing.T) {
 		t.Errorf("saw %v, want %v", saw, want)
 	}
 }
+
+// The judge of a removal sees what became of the run that stays, and only of that.
+func TestWhatStaysOfARemoval(t *testing.T) {
+	was := func() *journal.Record {
+		return &journal.Record{
+			Runs:  []journal.Run{{No: 2, ID: "r-stays000", Status: "completed"}},
+			Facts: map[int64][]journal.Fact{2: {{Seq: 1, Digest: []byte("a")}, {Seq: 2, Digest: []byte("b")}}},
+		}
+	}
+	x := &removal{recording: &recording{record: was()}, stays: "r-stays000"}
+	for name, c := range map[string]struct {
+		change func(*journal.Record)
+		kind   string
+	}{
+		"as it was":        {func(*journal.Record) {}, ""},
+		"gone":             {func(r *journal.Record) { r.Runs = nil }, judge.Broken},
+		"shorter":          {func(r *journal.Record) { r.Facts[2] = r.Facts[2][:1] }, judge.Broken},
+		"another fact":     {func(r *journal.Record) { r.Facts[2][1].Digest = []byte("c") }, judge.Broken},
+		"another status":   {func(r *journal.Record) { r.Runs[0].Status = "running" }, judge.Broken},
+		"output":           {func(r *journal.Record) { r.Missing = []string{"run number 2: the whole output of call 1.0"} }, judge.Lost},
+		"output of others": {func(r *journal.Record) { r.Missing = []string{"run number 1: the whole output of call 1.0"} }, ""},
+	} {
+		r := was()
+		c.change(r)
+		kind, f := "", x.whole(r)
+		if len(f) > 0 {
+			kind = f[0].Kind
+		}
+		if kind != c.kind {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+}

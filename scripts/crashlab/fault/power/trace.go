@@ -103,7 +103,19 @@ func newStory(shape string, world int, counter string) story.Story {
 }
 
 // record carries the story out whole, in a world that may be changed. The caller closes it.
-func record(ctx context.Context, l *lab.Lab, exe, shape string, change func(*world.World)) (p *recording, err error) {
+func record(ctx context.Context, l *lab.Lab, exe, shape string, change func(*world.World)) (*recording, error) {
+	p, err := prepare(l, exe, shape, change)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.play(ctx, &trial.Trial{Story: &p.story, World: p.world, Prompt: p.prompt}, p.first()...); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+// prepare is a recording that has not begun.
+func prepare(l *lab.Lab, exe, shape string, change func(*world.World)) (p *recording, err error) {
 	p = &recording{lab: l, shape: shape}
 	p.number, p.root = l.NextWorld()
 	p.back = p.root + "-bytes"
@@ -116,7 +128,12 @@ func record(ctx context.Context, l *lab.Lab, exe, shape string, change func(*wor
 		}
 	}()
 	p.counter.Notify(p.noteEffect)
-	if p.story = newFlow(p.number); shape != flowShape {
+	switch shape {
+	case flowShape:
+		p.story = newFlow(p.number)
+	case pruneShape:
+		p.story = newPruned(p.number)
+	default:
 		p.story = newStory(shape, p.number, p.counter.Addr())
 	}
 	p.prompt = fmt.Sprintf("Please tell story-%d.", p.number)
@@ -142,7 +159,7 @@ func record(ctx context.Context, l *lab.Lab, exe, shape string, change func(*wor
 		}
 		p.world.Model.Add(fmt.Sprintf("story-%d.", p.number), turns)
 	}
-	return p, p.play(ctx, &trial.Trial{Story: &p.story, World: p.world, Prompt: p.prompt}, p.first()...)
+	return p, nil
 }
 
 // play carries the story to its end, in which nothing may be wrong. first are the commands that
