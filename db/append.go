@@ -169,7 +169,8 @@ func (s *Store) createRun(t *tx, ref ThreadRef, b batch) (Head, error) {
 // Append writes facts at the end of a run's journal, with their projections, in one transaction. It
 // is conditional on h: when status, epoch or last sequence number are others by now, nothing is
 // written and the error is ErrLostRace. A journal.RunClaimed among the facts moves the epoch by
-// one. Facts that answer a request fail with *ConflictError when it was answered otherwise.
+// one. Facts that answer a request fail with *ConflictError when it was answered otherwise, and the
+// completion of a run with ErrMessageWaits while a message for its model was not taken.
 //
 // Append fills in what the caller left open (Seq, Time) and replaces each body in events by what
 // was stored of it, with placeholders for secrets: that is what others may see. Once it returns
@@ -196,7 +197,7 @@ func (s *Store) Append(ctx context.Context, h Head, events []journal.Event, o Ap
 			}
 			var err error
 			if next, err = s.appendFacts(t, h, b, o); err == nil && !h.Status.Terminal() {
-				err = ended(s, t, next)
+				err = errors.Join(unheard(t, next), ended(s, t, next))
 			}
 			return err
 		})

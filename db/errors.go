@@ -17,6 +17,10 @@ var (
 	// no longer what the caller saw. Nothing of the batch was written.
 	ErrLostRace = errors.New("another process has written to this run meanwhile")
 
+	// ErrMessageWaits says that a run was to complete while somebody had a message for its model.
+	// Nothing of the batch was written.
+	ErrMessageWaits = errors.New("a message for the model of this run was not taken yet")
+
 	// ErrIDTaken says that an id made at random exists already. The caller makes another one.
 	ErrIDTaken = errors.New("this id is taken")
 
@@ -63,6 +67,14 @@ func (e *ThreadBusyError) Error() string {
 	}
 	return s
 }
+
+// EndedError says that a run has ended, so that nobody takes a message for its model.
+type EndedError struct {
+	Run    string
+	Status recovery.Status
+}
+
+func (e *EndedError) Error() string { return fmt.Sprintf("run %s is %s", e.Run, e.Status) }
 
 // StartKeyError says that a run has the start key of a new one, which was not recorded.
 type StartKeyError struct{ Run string }

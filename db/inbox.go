@@ -9,16 +9,18 @@ import (
 	"time"
 
 	"agent/db/dbsqlc"
+	"agent/recovery"
 )
 
 // Kinds of messages to a run's owner.
 const (
 	MessageCancel = "cancel"     // end the run
 	MessageRuling = "resolution" // a person's decision on a call whose outcome is unknown
+	MessageTell   = "tell"       // what a person says to the run's model
 )
 
 // MessageKinds lists the kinds of messages.
-func MessageKinds() []string { return []string{MessageCancel, MessageRuling} }
+func MessageKinds() []string { return []string{MessageCancel, MessageRuling, MessageTell} }
 
 // InboxRow is a message that a run's owner has not taken up yet.
 type InboxRow struct {
@@ -60,7 +62,7 @@ func (s Messages) Inbox(ctx context.Context, run string) ([]InboxRow, error) {
 
 // PutInbox leaves a message for the run's owner and returns its number. A message that waits
 // already is not left twice: a second cancel, or the same word on the same call, returns the first
-// one's number.
+// one's number. What is for a model comes too late for a run that has ended: *EndedError.
 func (s Messages) PutInbox(ctx context.Context, run, kind string, body json.RawMessage, by string) (int64, error) {
 	if !s.file.Writable() {
 		return 0, fmt.Errorf("leave a message for run %s: %w", run, ErrReadOnly)
@@ -85,6 +87,9 @@ func (s Messages) PutInbox(ctx context.Context, run, kind string, body json.RawM
 		}
 		if err != nil {
 			return err
+		}
+		if kind == MessageTell && recovery.Status(r.Status).Terminal() {
+			return &EndedError{Run: run, Status: recovery.Status(r.Status)}
 		}
 		if kind == MessageCancel {
 			id, err = t.q.FindCancel(context.Background(), r.No)
@@ -135,4 +140,19 @@ func (s Messages) DropMessages(ctx context.Context, h Head, ids []int64) error {
 		return fmt.Errorf("drop messages for run %s: %w", h.Run, err)
 	}
 	return nil
+}
+
+// unheard refuses the completion of a run to whose model a person says something at that moment.
+func unheard(t *tx, h Head) error {
+	if h.Status != recovery.StatusCompleted {
+		return nil
+	}
+	_, err := t.q.UntakenMessage(context.Background(), h.No, MessageTell)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = ErrMessageWaits
+	}
+	return err
 }

@@ -227,3 +227,30 @@ func TestInbox(t *testing.T) {
 		t.Error("a message of an unknown kind was left")
 	}
 }
+
+// A run does not complete while a message for its model waits, and one that has ended takes none:
+// of the two, one comes first.
+func TestMessageAtTheEnd(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, stateDir(t))
+	h := startRun(t, s, "r-tellatend")
+	id, err := s.PutInbox(ctx, h.Run, MessageTell, json.RawMessage(`{"text":"wait"}`), "person")
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := journal.RunCompleted{Text: "done"}
+	if _, err := s.Append(ctx, h, events(end), AppendOptions{}); !errors.Is(err, ErrMessageWaits) {
+		t.Errorf("the run completes over a message: %v", err)
+	}
+	if now, err := s.Head(ctx, h.Run); err != nil || now.Seq != h.Seq {
+		t.Errorf("something was written: %+v, %v", now, err)
+	}
+	h = appendAll(t, s, h, events(journal.MessageAdded{Text: "wait", By: "person"}, end), AppendOptions{Consume: []int64{id}})
+	var late *EndedError
+	if _, err := s.PutInbox(ctx, h.Run, MessageTell, json.RawMessage(`{"text":"late"}`), "person"); !errors.As(err, &late) || late.Status != h.Status {
+		t.Errorf("a message after the end: %v", err)
+	}
+	if rows, err := s.Inbox(ctx, h.Run); err != nil || len(rows) != 0 {
+		t.Errorf("%+v %v", rows, err)
+	}
+}

@@ -39,7 +39,7 @@ func TestStatesAgree(t *testing.T) {
 		"calls_resolved":  list([]journal.Word{journal.WordHappened, journal.WordRun, journal.WordLeave}),
 		"requests_kind":   list([]journal.RequestKind{journal.RequestAskUser, journal.RequestConfirm, journal.RequestPermission, journal.RequestTwin, journal.RequestMaxTurns, journal.RequestMaxTokens, journal.RequestMaxCost, journal.RequestElicit, "phase", "copy", "plan"}),
 		"requests_status": list(RequestStatuses()),
-		"inbox_kind":      list(append(MessageKinds(), "commit", "tell")),
+		"inbox_kind":      list(append(MessageKinds(), "commit")),
 		"custody_word":    {Copy, Moved},
 		"blobs_encoding":  list([]string{blob.Plain, blob.Deflate, blob.InFile}),
 	}

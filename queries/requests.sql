@@ -48,6 +48,9 @@ INSERT INTO inbox (run_no, kind, body, sender, created_at) VALUES (@run_no, @kin
 -- name: FindMessage :one
 SELECT id FROM inbox WHERE run_no = @run_no AND kind = @kind AND body = @body AND consumed_seq IS NULL ORDER BY id LIMIT 1;
 
+-- name: UntakenMessage :one
+SELECT id FROM inbox WHERE run_no = @run_no AND kind = @kind AND consumed_seq IS NULL ORDER BY id LIMIT 1;
+
 -- name: FindCancel :one
 SELECT id FROM inbox WHERE run_no = @run_no AND kind = 'cancel' AND consumed_seq IS NULL ORDER BY id LIMIT 1;
 

@@ -96,6 +96,13 @@ func Next(s *State) Action {
 	return decider{s}.afterTurn()
 }
 
+// Hears says whether a message of a person can be added now: between two answers of a model, while
+// nobody is asked and the run is not to end.
+func Hears(s *State) bool {
+	t := s.Turns.current()
+	return s.Status == StatusRunning && !s.Created.Authored && s.Stopping == nil && s.Open == nil && len(s.Lost()) == 0 && len(s.InFlight()) == 0 && (t == nil || t.done())
+}
+
 // decider says what a state needs; nothing of it changes.
 type decider struct{ *State }
 

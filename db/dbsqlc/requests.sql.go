@@ -461,3 +461,14 @@ func (q *Queries) UnconsumedRequestOfRun(ctx context.Context, run string) (Reque
 	)
 	return i, err
 }
+
+const untakenMessage = `-- name: UntakenMessage :one
+SELECT id FROM inbox WHERE run_no = ?1 AND kind = ?2 AND consumed_seq IS NULL ORDER BY id LIMIT 1
+`
+
+func (q *Queries) UntakenMessage(ctx context.Context, runNo int64, kind string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, untakenMessage, runNo, kind)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}

@@ -20,6 +20,7 @@ import (
 // The kinds of inbox rows.
 const (
 	InboxCancel     = "cancel"
+	InboxTell       = "tell"
 	inboxResolution = "resolution"
 )
 
@@ -29,11 +30,12 @@ type inbox struct {
 	policy *policy
 	waker  *stream.Subscription
 	passed []journal.CallResolved // decisions about calls of other runs that were left for this one
+	heard  []db.InboxRow          // what persons say to the model, until it can be added
 }
 
-// readInbox takes what other processes left for the owner: a cancel, a decision on an unknown call.
-// Each row is taken in the commit that journals it. It comes with every hint that the database
-// changed, so whether it is still there is looked at too.
+// readInbox takes what other processes left for the owner: a cancel, a decision on an unknown call,
+// a message for the model. Each row is taken in the commit that journals it. It comes with every
+// hint that the database changed, so whether it is still there is looked at too.
 func (in *inbox) readInbox(ctx context.Context) error {
 	if err := in.present(); err != nil {
 		return err
@@ -47,6 +49,10 @@ func (in *inbox) readInbox(ctx context.Context) error {
 		if in.taken(r.ID) {
 			continue
 		}
+		if r.Kind == InboxTell && !in.state.Created.Authored {
+			in.heard = append(in.heard, r)
+			continue
+		}
 		in.consume = append(in.consume, r.ID)
 		if err := in.take(ctx, r); err != nil {
 			in.refused = append(in.refused, r.ID)
@@ -57,18 +63,44 @@ func (in *inbox) readInbox(ctx context.Context) error {
 }
 
 func (in *inbox) taken(id int64) bool {
-	for _, c := range in.consume {
-		if c == id {
-			return true
-		}
+	return slices.Contains(in.consume, id) || slices.ContainsFunc(in.heard, func(r db.InboxRow) bool { return r.ID == id })
+}
+
+// add gives what persons say to the model, once, with the next request: no request is under way
+// when this is called.
+func (in *inbox) add() {
+	if len(in.heard) == 0 || !recovery.Hears(in.state) {
+		return
 	}
-	return false
+	for _, r := range in.heard {
+		in.consume = append(in.consume, r.ID)
+		b, err := decodeMessage(r)
+		if err != nil {
+			in.refused = append(in.refused, r.ID)
+			in.p.Warn(in.state.Created.Run, "%v", err)
+			continue
+		}
+		in.record(b)
+	}
+	in.heard = nil
+}
+
+// decodeMessage is the fact that a message for the model becomes.
+func decodeMessage(r db.InboxRow) (journal.MessageAdded, error) {
+	var b journal.MessageAdded
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		return b, fmt.Errorf("inbox row %d: %v", r.ID, err)
+	}
+	b.By = r.By
+	return b, nil
 }
 
 func (in *inbox) take(ctx context.Context, r db.InboxRow) error {
 	switch r.Kind {
 	case InboxCancel:
 		return in.cancelled(ctx, r.By)
+	case InboxTell:
+		return fmt.Errorf("a message for run %s: its steps were written before it began, and no model reads one", in.state.Created.Run)
 	case inboxResolution:
 		body, err := decodeResolution(r)
 		if err != nil {

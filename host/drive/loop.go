@@ -22,7 +22,7 @@ func (d *driver) loop(ctx context.Context) error {
 	for {
 		err := d.step(ctx)
 		var first *db.ConflictError
-		if errors.As(err, &first) {
+		if errors.As(err, &first) || errors.Is(err, db.ErrMessageWaits) {
 			err = d.readAgain(ctx)
 		}
 		switch {
@@ -34,9 +34,9 @@ func (d *driver) loop(ctx context.Context) error {
 	}
 }
 
-// readAgain is for facts that ended a question in the moment in which somebody else did. Nothing of
-// them was written: the journal is read again, with that person's word, and what was to end the run
-// still does.
+// readAgain is for facts that ended a question, or the run, in the moment in which somebody
+// answered the question, or had a message for the model. Nothing of them was written: the journal
+// is read again, with that person's word, and what was to end the run still does.
 func (d *driver) readAgain(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	stopping := d.state.Stopping
@@ -55,6 +55,7 @@ func (d *driver) readAgain(ctx context.Context) error {
 		d.p.Files.Dropped(s.Created)
 	}
 	d.state, d.dead, d.facts, d.kept, d.consume, d.refused, d.calls.pending, d.calls.done = s, nil, nil, nil, nil, nil, nil, nil
+	d.inbox.heard = nil
 	d.calls.settleAgain()
 	if _, err := d.inbox.takeAnswer(ctx); err != nil {
 		return err
@@ -69,11 +70,15 @@ func (d *driver) step(ctx context.Context) error {
 	if d.flow != nil {
 		return d.flow.Step(ctx, Hands{d})
 	}
+	d.inbox.add()
 	action := recovery.Next(d.state)
 	switch a := action.(type) {
 	case recovery.Record:
 		if endsRun(a) {
 			fault.Hit(fault.BeforeTerminal)
+			if something, err := d.lastWords(ctx); something || err != nil {
+				return err
+			}
 		}
 		d.recordNext(ctx, a.Facts)
 		return nil
@@ -99,6 +104,20 @@ func (d *driver) step(ctx context.Context) error {
 		return d.await(ctx)
 	}
 	return d.perform(ctx, action)
+}
+
+// lastWords takes what came right before the end of the run, and says whether that changes what
+// comes next: a message is for the model, whose answer so far is kept.
+func (d *driver) lastWords(ctx context.Context) (bool, error) {
+	before := d.state.Seq
+	if d.state.Created.Authored { // no model is there
+		return false, nil
+	}
+	if err := d.inbox.readInbox(ctx); err != nil {
+		return false, err
+	}
+	d.inbox.add()
+	return d.state.Seq != before, nil
 }
 
 // recordNext records what follows from the journal, or first what was seen just now and lets

@@ -142,6 +142,11 @@ func (j judge) imagineClaim(ctx context.Context, s *recovery.State, t Changes) e
 		return err
 	}
 	for _, r := range rows {
+		if b, err := decodeMessage(r); r.Kind == InboxTell && err == nil && recovery.Hears(s) {
+			if err := j.imagine(s, b); err != nil {
+				return err
+			}
+		}
 		if r.Kind == InboxCancel && s.Stopping == nil {
 			if err := j.imagine(s, journal.RunStopping{Why: journal.StopCancelled, By: r.By, Reason: "cancelled by " + r.By}); err != nil {
 				return err
