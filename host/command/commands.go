@@ -34,6 +34,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"resume", resumeCommand{a}.command, "with last and --all: only runs that work in `FOLDER`; with a run: where its folder is now"},
 		{"answer", answerCommand{a}.command, "without an id, and with last: only questions of runs that work in `FOLDER`"},
 		{"pending", pendingCommand{a}.command, "only questions of runs that work in `FOLDER`"},
+		{"tell", tellCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"cancel", cancelCommand{a}.command, "with last: the newest run that works in `FOLDER`"},
 		{"undo", rewindCommand{a}.undo, "with last, and without a run: the newest run that works in `FOLDER`"},
 		{"rewind", rewindCommand{a}.command, "with last: the newest run that works in `FOLDER`"},

@@ -71,6 +71,18 @@ func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// cmdRelease lets the answers go on that are held:
+//
+//	release
+func cmdRelease(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: release")
+	}
+	if serverOf(ts).Release() == 0 {
+		ts.Fatalf("no answer is held")
+	}
+}
+
 // cmdHeard counts what a request to the model server says:
 //
 //	heard COUNT REQUEST TEXT

@@ -205,7 +205,7 @@ func (t *typedLine) arguments(ctx context.Context) {
 		if first {
 			t.models()
 		}
-	case "show", "attach", "checkpoints", "diff", "export", "resume", "cancel":
+	case "show", "attach", "checkpoints", "diff", "export", "resume", "tell", "cancel":
 		if !first && (t.cmd.Name == "diff" || t.cmd.Name == "export") {
 			fmt.Fprintln(t.c.Out, files)
 		}

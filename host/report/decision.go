@@ -35,6 +35,16 @@ func Answered(t *terminal.Terminal, v view.Answered) {
 	}
 }
 
+// Told prints what becomes of a message.
+func Told(t *terminal.Terminal, v view.Told) {
+	switch {
+	case v.Driven && v.Status != recovery.StatusWaiting:
+		t.Say(t.Err, "run %s is %s; its model gets the message with its next request", v.Run, v.Status)
+	case len(v.Next) > 0:
+		t.Say(t.Err, "run %s is %s; the message is kept, and its model gets it when it goes on: %s", v.Run, v.Status, v.Next[0])
+	}
+}
+
 // Cancelled prints what became of a run that was to be ended, or of a question that was withdrawn.
 func Cancelled(t *terminal.Terminal, v view.Cancelled) {
 	switch {

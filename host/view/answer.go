@@ -22,6 +22,28 @@ type Answered struct {
 	Next    []string        `json:"next"`
 }
 
+// Told is what tell prints with --json. Fields are only ever added.
+type Told struct {
+	Version int             `json:"version"`
+	Run     string          `json:"run_id"`
+	Message string          `json:"message"`
+	Status  recovery.Status `json:"status"` // of the run, right before
+	Driven  bool            `json:"driven"` // a process drives it now
+	Next    []string        `json:"next"`
+}
+
+// NewTold shows a message that was left for the model of a run.
+func NewTold(t host.Told, text string) Told {
+	v := Told{Version: 1, Run: t.Run.ID, Message: text, Status: t.Run.Status, Driven: t.Driven, Next: []string{}}
+	switch {
+	case t.Run.Pending != nil:
+		v.Next = append(v.Next, "agent answer "+t.Run.Pending.ID)
+	case !t.Driven:
+		v.Next = append(v.Next, "agent resume "+cmp.Or(t.Run.Root, t.Run.ID))
+	}
+	return v
+}
+
 // Cancelled is what cancel prints with --json. Fields are only ever added.
 type Cancelled struct {
 	Version int             `json:"version"`

@@ -143,7 +143,7 @@ func NewBusyError(err *db.ThreadBusyError, v Run, now time.Time) *BusyError {
 
 // driven is what can be done about a run that a process drives.
 func driven(run string) []Fix {
-	return []Fix{{"watch it", "agent show --follow " + run}, {"take it over", "agent resume --takeover " + run}}
+	return []Fix{{"watch it", "agent show --follow " + run}, {"tell its model", "agent tell " + run + ` "..."`}, {"take it over", "agent resume --takeover " + run}}
 }
 
 // fixes are the commands that help after an error, where they are known.
@@ -152,7 +152,14 @@ func fixes(err error) []Fix {
 	var held *owner.HeldError
 	var finished *host.FinishedError
 	var used *host.KeyReusedError
+	var deaf *host.DeafError
 	switch {
+	case errors.As(err, &deaf):
+		var list []Fix
+		for _, command := range deaf.Next {
+			list = append(list, Fix{deaf.Does, command})
+		}
+		return list
 	case errors.As(err, &used):
 		return []Fix{{"see it", "agent show " + used.Run}}
 	case errors.As(err, &known) && len(known.Fixes()) > 0:
