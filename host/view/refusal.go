@@ -143,7 +143,7 @@ func NewBusyError(err *db.ThreadBusyError, v Run, now time.Time) *BusyError {
 
 // driven is what can be done about a run that a process drives.
 func driven(run string) []Fix {
-	return []Fix{{"watch it", "agent show --follow " + run}, {"tell its model", "agent tell " + run + ` "..."`}, {"take it over", "agent resume --takeover " + run}}
+	return []Fix{{"watch it", "agent show --follow " + run}, {"take it over", "agent resume --takeover " + run}}
 }
 
 // fixes are the commands that help after an error, where they are known.
