@@ -37,6 +37,7 @@ type Asked struct {
 	MaxCost   *int64         `json:"max_cost,omitempty"` // millionths of a US dollar
 	Timeout   *time.Duration `json:"timeout,omitempty"`
 	Expire    time.Duration  `json:"expire,omitempty"`
+	Rules     string         `json:"rules,omitempty"`
 }
 
 // AskedNewest is Asked.Thread of a request that goes on with the newest thread of its folder.

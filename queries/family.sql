@@ -31,6 +31,11 @@ SELECT * FROM call_rows WHERE run_no IN (
     SELECT r.no FROM runs r WHERE r.no = @root_no UNION ALL SELECT r.no FROM runs r INDEXED BY runs_by_root WHERE r.root_no = @root_no AND r.root_no > 0)
     AND outcome = 'unknown' AND resolved <> 'happened' AND resolved = '' ORDER BY no;
 
+-- Calls of the runs below a root that a rule, the mode or a person refused.
+-- name: DeniedBelow :many
+SELECT * FROM call_rows WHERE run_no IN (SELECT r.no FROM runs r INDEXED BY runs_by_root WHERE r.root_no = @root_no AND r.root_no > 0)
+    AND outcome = 'denied' ORDER BY no;
+
 -- Runs of a thread, and below those, that have calls of unknown outcome, without one run.
 -- name: DoubtfulRuns :many
 SELECT * FROM runs WHERE (thread = @thread OR (root_thread = @thread AND root_thread <> '')) AND id <> @except_run AND unknown > 0 ORDER BY no;
@@ -44,3 +49,9 @@ WHERE c.no IN (
     WHERE t.outcome = 'unknown' AND t.resolved <> 'happened' AND t.resolved = ''
         AND b.root_no > 0 AND b.root_no IN (SELECT value FROM json_each(CAST(@numbers AS TEXT)))
 ) ORDER BY c.no;
+
+-- What a person answered in any run of a family, the one at the top included.
+-- name: AnswersOfFamily :many
+SELECT id FROM pending_requests WHERE run_no IN (
+    SELECT r.no FROM runs r WHERE r.no = @root_no UNION ALL SELECT r.no FROM runs r INDEXED BY runs_by_root WHERE r.root_no = @root_no AND r.root_no > 0)
+    AND answer = @answer ORDER BY no;

@@ -231,7 +231,7 @@ func (s *State) voided(b journal.ApprovalVoided) error {
 	if b.Decision.StricterThan(c.Decision) {
 		p := *c.Proposal
 		p.Decision, p.Why = b.Decision, b.Reason
-		p.Always, p.Never = "", "" // they were made for other rules
+		p.Always, p.Never, p.Offers = "", "", nil // they were made for other rules
 		c.Proposal = &p
 	}
 	c.Approved, c.Twin, c.twin = "", "", nil

@@ -63,6 +63,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeOK || s.Turns[0].Calls[1].Decision != journal.DecisionAsk {
 		t.Errorf("the journal with standing answers says %q, %+v", s.Status, s.Turns[0].Calls)
 	}
+	s = readGolden(t, "testdata/journal-v1-widths.jsonl", fields)
+	if c := s.Turns[0].Calls; c[0].Approved != "b:1" || c[1].Denied != "ana said no: push nothing today" || s.Created.Rules == "" {
+		t.Errorf("the journal with answers of several widths says %+v, %+v", c[0], c[1])
+	}
 	s = readGolden(t, "testdata/journal-v1-clock.jsonl", fields)
 	if spent := s.Spent(time.Date(2026, 3, 3, 5, 4, 9, 1000, time.UTC)); spent != 7*time.Second {
 		t.Errorf("the journal of a run whose clock was set says that it was going for %s", spent)

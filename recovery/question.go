@@ -5,24 +5,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-const (
-	schemaYesNo = `{"type":"boolean"}`
-	answerYes   = "yes"
-	answerNo    = "no"
+const schemaYesNo = `{"type":"boolean"}`
 
-	// Standing answers to a question about permission: yes and no from then on, for similar calls
-	// in the same workspace.
-	answerAlways = "always"
-	answerNever  = "never"
-)
+// NoBecause is what an answer begins with that is a no with its reason.
+const NoBecause = journal.AnswerNo + ", "
 
 // permission asks whether a call may run. What is in doubt in the thread stands behind the call.
+// The answers that hold for similar calls stand between yes and no, with what each adds.
 func permission(c *Call, why, doubts string) Record {
 	if why != "" {
 		why = " (" + why + ")"
@@ -31,28 +25,43 @@ func permission(c *Call, why, doubts string) Record {
 	r := journal.Request{Call: &at, Question: journal.Question{
 		Kind:    journal.RequestPermission,
 		Message: fmt.Sprintf("%s wants to act%s:\n%s", c.Tool, why, describeCall(c.Tool, c.Args)) + doubts,
-		Schema:  json.RawMessage(schemaYesNo),
-		Choices: []string{answerYes, answerNo},
-		Hints:   []string{"runs it once", "does not run it and informs the model"},
+		Choices: []string{journal.AnswerYes},
+		Hints:   []string{"runs it once"},
 	}}
-	offerStanding(&r, answerNever, c.Never, "does not run it, nor similar calls here from now on: adds to your config.toml")
-	offerStanding(&r, answerAlways, c.Always, "runs it, and similar calls here from now on, without asking: adds to your config.toml")
+	for _, o := range offered(c) {
+		if r.Rules == nil {
+			r.Rules = map[string]string{}
+		}
+		r.Rules[o.Answer] = o.Rules
+		r.Choices, r.Hints = append(r.Choices, o.Answer), append(r.Hints, o.Says)
+	}
+	r.Choices = append(r.Choices, journal.AnswerNo)
+	r.Hints = append(r.Hints, "does not run it and informs the model; also with why: no, REASON")
+	r.Schema = permissionSchema(r.Choices)
 	return Record{[]journal.Body{journal.RequestOpened{Request: r}}}
 }
 
-// offerStanding offers an answer that adds rules to the person's configuration, behind yes. What it
-// adds is shown before it is chosen.
-func offerStanding(r *journal.Request, answer, rules, hint string) {
-	if rules == "" {
-		return
+// offered are the answers about a call that hold for similar ones.
+func offered(c *Call) []journal.Offer {
+	out := c.Offers
+	if c.Always != "" {
+		out = append(out, journal.Offer{Answer: journal.AnswerAlways, Says: "runs it, and exactly this here from now on", Rules: c.Always})
 	}
-	if r.Rules == nil {
-		r.Rules = map[string]string{}
+	if c.Never != "" {
+		out = append(out, journal.Offer{Answer: journal.AnswerNever, Says: "does not run it, and denies exactly this here from now on", Rules: c.Never})
 	}
-	r.Rules[answer] = rules
-	r.Choices = slices.Insert(r.Choices, 1, answer)
-	r.Hints = slices.Insert(r.Hints, 1, hint+"\n    "+strings.ReplaceAll(strings.TrimRight(rules, "\n"), "\n", "\n    "))
-	r.Schema = oneOf(r.Choices)
+	return out
+}
+
+// permissionSchema takes one of the words, true and false for yes and no, or a no with its reason.
+func permissionSchema(words []string) json.RawMessage {
+	schema, err := json.Marshal(map[string]any{
+		"type": []string{"string", "boolean"}, "pattern": "^(" + strings.Join(words, "|") + ")$|^" + NoBecause,
+	})
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return schema
 }
 
 // oneOf is the schema of an answer that is one of the words.

@@ -4,6 +4,7 @@ import (
 	"agent/recovery/journal"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 func (s *State) opened(b journal.RequestOpened) error {
@@ -108,11 +109,14 @@ func (s *State) reply(c *Call, r *journal.Request, text, who string) {
 	case journal.RequestAskUser, journal.RequestConfirm:
 		c.Reply = &text
 	case journal.RequestPermission:
-		switch text {
-		case answerYes, answerAlways:
+		why, _ := strings.CutPrefix(text, NoBecause)
+		switch {
+		case text == journal.AnswerYes, strings.HasPrefix(text, journal.AnswerAlways):
 			c.Approved = s.binding(r)
-		case answerNever:
+		case text == journal.AnswerNever:
 			c.Denied = by(who) + " answered never"
+		case why != text:
+			c.Denied = by(who) + " said no: " + why
 		default:
 			c.Denied = by(who) + " said no"
 		}

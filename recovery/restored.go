@@ -84,7 +84,7 @@ func (s guard) copyQuestion(c *Call, why string) Record {
 // answeredCopy takes an answer to it.
 func answeredCopy(s *State, c *Call, r *journal.Request, text, who string) {
 	switch w := journal.Word(text); w {
-	case journal.WordRun, answerYes:
+	case journal.WordRun, journal.AnswerYes:
 		c.Approved = s.binding(r)
 	case journal.WordClear:
 		c.Approved = s.binding(r)

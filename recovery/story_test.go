@@ -129,7 +129,10 @@ func (st *story) proposal(words []string) journal.Proposal {
 		case "ask":
 			p.Decision, p.Why = journal.DecisionAsk, "it may change anything"
 		case "standing":
-			p.Always, p.Never = "[[allow]]\ntool = \"shell\"\n", "[[deny]]\ntool = \"shell\"\n"
+			p.Offers = []journal.Offer{
+				{Answer: journal.AnswerAlways, Says: "runs it, and from now on here: shell", Rules: "[[allow]]\ntool = \"shell\"\n"},
+				{Answer: journal.AnswerNever, Says: "does not run it, and from now on denies here: shell", Rules: "[[deny]]\ntool = \"shell\"\n"},
+			}
 		case "deny":
 			p.Decision, p.Why = journal.DecisionDeny, "mode plan only reads"
 		case "invalid":

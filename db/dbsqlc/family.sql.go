@@ -9,6 +9,36 @@ import (
 	"context"
 )
 
+const answersOfFamily = `-- name: AnswersOfFamily :many
+SELECT id FROM pending_requests WHERE run_no IN (
+    SELECT r.no FROM runs r WHERE r.no = ?1 UNION ALL SELECT r.no FROM runs r INDEXED BY runs_by_root WHERE r.root_no = ?1 AND r.root_no > 0)
+    AND answer = ?2 ORDER BY no
+`
+
+// What a person answered in any run of a family, the one at the top included.
+func (q *Queries) AnswersOfFamily(ctx context.Context, rootNo int64, answer *string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, answersOfFamily, rootNo, answer)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const childrenOf = `-- name: ChildrenOf :many
 
 SELECT "no", id, thread, previous, folder, words, model, mode, status, cause, detail, stop_reason, epoch, last_seq, turns, max_turns, calls, first_call, last_call, unknown, claims, pid, boot, host, version, tools, created_at, updated_at, ended_at, detached, start_key, start_digest, parent_no, root_no, root_thread, role, progress, name FROM runs INDEXED BY runs_by_parent WHERE parent_no = ?1 AND parent_no > 0 ORDER BY no
@@ -100,6 +130,57 @@ func (q *Queries) CountChildren(ctx context.Context, numbers string) ([]CountChi
 	for rows.Next() {
 		var i CountChildrenRow
 		if err := rows.Scan(&i.ParentNo, &i.Children, &i.Ended); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const deniedBelow = `-- name: DeniedBelow :many
+SELECT "no", run_no, turn, idx, attempt, id, tool, fingerprint, effect, phase, outcome, applied, resolved, proposed_seq, started_seq, settled_seq, started_at, settled_at, cut, run, thread FROM call_rows WHERE run_no IN (SELECT r.no FROM runs r INDEXED BY runs_by_root WHERE r.root_no = ?1 AND r.root_no > 0)
+    AND outcome = 'denied' ORDER BY no
+`
+
+// Calls of the runs below a root that a rule, the mode or a person refused.
+func (q *Queries) DeniedBelow(ctx context.Context, rootNo int64) ([]CallRow, error) {
+	rows, err := q.db.QueryContext(ctx, deniedBelow, rootNo)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CallRow{}
+	for rows.Next() {
+		var i CallRow
+		if err := rows.Scan(
+			&i.No,
+			&i.RunNo,
+			&i.Turn,
+			&i.Idx,
+			&i.Attempt,
+			&i.ID,
+			&i.Tool,
+			&i.Fingerprint,
+			&i.Effect,
+			&i.Phase,
+			&i.Outcome,
+			&i.Applied,
+			&i.Resolved,
+			&i.ProposedSeq,
+			&i.StartedSeq,
+			&i.SettledSeq,
+			&i.StartedAt,
+			&i.SettledAt,
+			&i.Cut,
+			&i.Run,
+			&i.Thread,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

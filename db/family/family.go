@@ -4,14 +4,38 @@
 package family
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"agent/db"
 	"agent/db/dbsqlc"
+	"agent/recovery/journal"
 )
+
+// Standing gives the rules that a person said to hold until the family's run at the top ends, as
+// they stand in a configuration: those of each answer always-run, whichever of its runs asked.
+func Standing(ctx context.Context, s *db.Store, run string) (rules []string, err error) {
+	answer := strconv.Quote(journal.AnswerRun)
+	var asked []string
+	err = db.Read(ctx, s, "look for answers that hold in run "+run, func(q *dbsqlc.Queries) error {
+		row, err := q.GetRun(ctx, run)
+		if err == nil {
+			asked, err = q.AnswersOfFamily(ctx, cmp.Or(row.RootNo, row.No), &answer)
+		}
+		return err
+	})
+	for _, id := range asked {
+		p, bad := s.PendingByID(ctx, id) // what is damaged gives none
+		if text := p.Request.Rules[journal.AnswerRun]; bad == nil && text != "" {
+			rules = append(rules, text)
+		}
+	}
+	return rules, err
+}
 
 // Children lists the runs that a run has made, in the order of their creation.
 func Children(ctx context.Context, s *db.Store, run string) ([]db.RunRow, error) {
@@ -63,14 +87,25 @@ func Moved(ctx context.Context, s *db.Store, root string) (moved bool, err error
 // Undecided lists the calls of a root and of all runs below it whose outcome is unknown and on
 // which nobody has decided, without what their facts say.
 func Undecided(ctx context.Context, s *db.Store, root string) ([]db.CallRow, error) {
+	return calls(ctx, s, root, "look for unknown outcomes in and below run "+root, (*dbsqlc.Queries).UndecidedOfFamily)
+}
+
+// Denied lists the calls of the runs below a root that a rule, the mode or a person refused.
+func Denied(ctx context.Context, s *db.Store, root string) ([]db.CallRow, error) {
+	return calls(ctx, s, root, "look for refused calls below run "+root, (*dbsqlc.Queries).DeniedBelow)
+}
+
+func calls(
+	ctx context.Context, s *db.Store, root, doing string, list func(*dbsqlc.Queries, context.Context, int64) ([]dbsqlc.CallRow, error),
+) ([]db.CallRow, error) {
 	h, err := s.Head(ctx, root)
 	if err != nil {
 		return nil, err
 	}
 	var out []db.CallRow
-	err = db.Read(ctx, s, "look for unknown outcomes in and below run "+root, func(q *dbsqlc.Queries) error {
-		calls, err := q.UndecidedOfFamily(ctx, h.No)
-		for _, c := range calls {
+	err = db.Read(ctx, s, doing, func(q *dbsqlc.Queries) error {
+		rows, err := list(q, ctx, h.No)
+		for _, c := range rows {
 			out = append(out, db.BriefCall(c))
 		}
 		return err

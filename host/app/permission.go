@@ -42,7 +42,7 @@ func knownNames() config.Known {
 // permitted gives the host the rules of permission, and a way to add to those of the person at this
 // process.
 func (s *Folder) permitted() {
-	s.Env.Rules = s.rulesIn
+	s.Env.Rules, s.Env.ReadRules = s.rulesIn, config.Rules
 	if config.UserPath(s.app.Env) != "" {
 		s.Env.Stand = s.stand
 	}

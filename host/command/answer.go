@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -28,9 +29,9 @@ is the one open question; without an answer it is asked on the terminal. With
 --detach the run continues in the background.
 
 To a question about permission, yes approves the call once and no denies it;
-always and never also add a rule to your config.toml, for that call in that
-workspace, before the run continues. The question shows the rule. These two
-must be written in full. agent help permissions explains more.
+behind a no, the model gets your reason. The answers that begin with always,
+and never, hold for similar calls too: the question shows for which, and ?
+shows the rules. They must be written in full. See agent help permissions.
 
 Given a call whose outcome is unknown (c-…), it records what you know of it:
 happened or leave. Until then its run ends with 5. Where a run asks about
@@ -45,7 +46,8 @@ about it again in that run.
 
 EXAMPLE
    agent answer yes
-   agent answer p-3f9x always
+   agent answer p-3f9x always-prefix
+   agent answer p-3f9x no "use the test database"
    agent answer --dir . yes
    agent answer p-3f9x "the second one"
    agent answer p-3f9x --value '{"port": 8080}'
@@ -69,6 +71,7 @@ func (a answerCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
+			refusalFlag(),
 			detachFlag(),
 			noRecoverFlag(),
 			flags.Record(),
@@ -135,7 +138,7 @@ func (a answerCommand) run(ctx context.Context, c *cli.Command) error {
 }
 
 func answerArguments(c *cli.Command) (id string, r reply, err error) {
-	args := c.Args().Slice()
+	args := becauseArguments(c.Args().Slice())
 	if len(args) > 2 {
 		return "", r, app.Usage(errors.New(`give the answer as one argument: put it in quotes`))
 	}
@@ -157,6 +160,17 @@ func answerArguments(c *cli.Command) (id string, r reply, err error) {
 	return id, r, nil
 }
 
+// becauseArguments takes what stands behind a no as its reason: agent answer p-3f9x no use the test
+// database.
+func becauseArguments(args []string) []string {
+	for i := range min(len(args), 2) {
+		if word := strings.TrimRight(args[i], ",:;"); word == journal.AnswerNo && i+1 < len(args) {
+			return append(slices.Clone(args[:i]), recovery.NoBecause+strings.Join(args[i+1:], " "))
+		}
+	}
+	return args
+}
+
 // answered finds what is to be answered: a request, or a call. A lone argument that cannot be an id
 // is the answer to the one open request.
 func (s answering) answered(ctx context.Context, text string, r *reply) (app.PendingRow, *app.CallRow, error) {
@@ -176,6 +190,10 @@ func (s answering) reply(ctx context.Context, row app.PendingRow, r reply) (json
 		return nil, &app.ConflictError{First: row}
 	}
 	q := row.Request.Question
+	if r.text == "?" && len(row.Request.Rules) > 0 {
+		s.app.Say(s.app.Err, "%s", view.QuestionText(&row.Request)+"\n"+strings.TrimSuffix(view.RulesText(&row.Request), "\n"))
+		return nil, withCode(view.ExitWaiting)
+	}
 	if !r.given {
 		return s.askFor(ctx, row.Run, row.Request, view.AnswerCommands(&row.Request))
 	}

@@ -125,6 +125,9 @@ func notEmpty(f cli.ActionFunc) cli.ActionFunc {
 				return app.Usage(fmt.Errorf("--%s is empty: say what is meant, or leave it out; see agent %s --help", flag.Names()[0], c.Name))
 			}
 		}
+		if err := attended(c); err != nil {
+			return err
+		}
 		return f(ctx, c)
 	}
 }

@@ -27,6 +27,14 @@ func detachFlag() cli.Flag {
 // not that process.
 func (a *commandLine) detached(c *cli.Command) bool { return c.Bool("detach") && a.driver == nil }
 
+// attended refuses what the exit code is to say of a run that goes on after the command has ended.
+func attended(c *cli.Command) error {
+	if c.Bool("detach") && c.Bool(failOnRefusal) {
+		return app.Usage(errors.New("give --detach or --fail-on-refusal, not both: the command ends before the run does; agent show --calls says later what was refused"))
+	}
+	return nil
+}
+
 // currentDir is the current folder.
 func (a *commandLine) currentDir() (string, error) {
 	dir, err := a.Dir()

@@ -52,7 +52,7 @@ func (a forkCommand) command() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m", HideDefault: true},
 			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},
 			&cli.StringFlag{Name: "worktree", Usage: "work in a new worktree of git in `DIR`, with the files as they were"},
-			detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag(),
+			refusalFlag(), detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag(),
 		}, flags.Model()...),
 		Action: a.fork,
 	}
@@ -77,6 +77,9 @@ func (a forkCommand) fork(ctx context.Context, c *cli.Command) error {
 		return a.detach(ctx, c, "")
 	}
 	req := host.StartRequest{Expire: c.Duration("expire"), Name: c.String("name"), From: &journal.Position{Turn: turn}}
+	if req.Rules, err = flags.Rules(c); err != nil {
+		return err
+	}
 	if req.Prompt, err = a.forkPrompt(ctx, c.Args().Get(1)); err != nil {
 		return err
 	}

@@ -52,9 +52,11 @@ func atDesk(t *testing.T) (w *world, config string) {
 func TestAlwaysAtTheTerminal(t *testing.T) {
 	w, config := atDesk(t)
 	s := sit(t, w, "", "run", "go")
-	s.until("answer (yes/always/never/no): ")
+	s.until("answer (yes/always/always-prefix/always-run/never/no): ")
 	s.types("a\n")
-	s.until("say yes, always, never or no")
+	s.until("say yes, always, always-prefix, always-run, never, no or no, REASON")
+	s.types("?\n") // the rules whole, and the question stays
+	s.until("command = \"touch *\"")
 	s.types("always\n")
 	s.until("from now on, in " + w.dir)
 	s.until("completed")
@@ -79,7 +81,7 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 func TestAlwaysThatCannotBeWritten(t *testing.T) {
 	w, config := atDesk(t)
 	s := sit(t, w, "", "run", "go")
-	s.until("answer (yes/always/never/no): ")
+	s.until("answer (yes/always/always-prefix/always-run/never/no): ")
 	if err := os.WriteFile(config, []byte("mode = 7\n"), 0o600); err != nil { // edited meanwhile, and wrong
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	s.Hub.Close()
 	s.show.Wait() // activity comes before the answer
 	s.settle()
-	code := view.OutcomeCode(out)
+	code := outcomeCode(c, out)
 	if !c.Bool("json") {
 		s.print(out)
 	}
@@ -39,6 +39,22 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 		}
 	}
 	return errors.Join(withCode(code), s.close())
+}
+
+// failOnRefusal is the flag by which a run counts as failed of which a call was refused.
+const failOnRefusal = "fail-on-refusal"
+
+// outcomeCode is the exit code of a run that the command drove.
+func outcomeCode(c *cli.Command, out host.Outcome) int {
+	code := view.OutcomeCode(out)
+	if code == view.ExitDone && len(out.Denied) > 0 && c.Bool(failOnRefusal) {
+		return view.ExitFailed
+	}
+	return code
+}
+
+func refusalFlag() cli.Flag {
+	return &cli.BoolFlag{Name: failOnRefusal, Usage: "exit with 1 if a rule, the mode or a person refused a call"}
 }
 
 // settle waits until all that happened is shown, and takes the line of progress away.

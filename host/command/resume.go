@@ -61,7 +61,7 @@ func (a resumeCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "reclaim", Usage: "take a run back that agent export --move sent away: each call that acts asks first"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-		}, flags.ResumeLimits(), flags.ResumeModel(), []cli.Flag{detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
+		}, flags.ResumeLimits(), flags.ResumeModel(), []cli.Flag{refusalFlag(), detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
 		Action: a.run,
 	}
 }
@@ -197,7 +197,8 @@ func (s *resuming) next(ctx context.Context, row app.RunRow) (any, int) {
 	if !s.c.Bool("json") {
 		s.print(out)
 	}
-	return s.Folder.Outcome(out, view.OutcomeCode(out)), view.OutcomeCode(out)
+	code := outcomeCode(s.c, out)
+	return s.Folder.Outcome(out, code), code
 }
 
 // dryRunAll prints the plan of each run that a resume of all would go on with.

@@ -78,6 +78,7 @@ func (a runCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "of a flow: print what would be carried out, and change nothing"},
+			refusalFlag(),
 			detachFlag(),
 			noRecoverFlag(),
 			a.thinkingFlag(),
@@ -142,10 +143,13 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 
 func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {
 	req := host.StartRequest{Expire: c.Duration("expire"), Name: c.String("name")}
-	if err := flags.CheckLimits(c); err != nil {
+	err := flags.CheckLimits(c)
+	if err == nil {
+		req.Rules, err = flags.Rules(c)
+	}
+	if err != nil {
 		return req, err
 	}
-	var err error
 	if req.Prompt, req.Source, err = a.prompt(ctx, c); err != nil {
 		return req, err
 	}

@@ -94,6 +94,12 @@ func (j judge) seeBelow(s *recovery.State, o *Outcome) {
 			o.Undecided = append(o.Undecided, NamedCall{ID: c.ID, Tool: c.Tool, Words: "of run " + c.Run, Started: c.Started})
 		}
 	}
+	denied, err := family.Denied(context.Background(), j.Store, run)
+	for _, c := range denied {
+		if err == nil {
+			o.Denied = append(o.Denied, NamedCall{ID: c.ID, Tool: c.Tool, Why: "of run " + c.Run})
+		}
+	}
 	asked := s.Status == recovery.StatusWaiting && s.Open == nil
 	below, err := family.Below(context.Background(), j.Store, run)
 	for _, row := range below {

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"agent/db"
+	"agent/db/family"
 	"agent/host/guard"
 	"agent/host/model"
 	"agent/host/permission"
@@ -44,10 +46,40 @@ func (pol *policy) setRules(folder string) error {
 		return nil
 	}
 	rules, err := pol.env.Rules(folder)
-	if err == nil {
-		pol.rules = permission.New(rules...)
+	if err != nil {
+		return err
 	}
-	return err
+	if text := pol.state.Created.Rules; text != "" {
+		given, err := pol.env.ReadRules(text)
+		if err != nil {
+			return err
+		}
+		rules = append(rules, given...)
+	}
+	pol.rules = permission.New(rules...)
+	return nil
+}
+
+// decide says what is to be done about a call now, by which rules, and why. Answers that hold until
+// the run ends are looked for only where a person would be asked: that is rare, and they may have
+// been given to any run of the family meanwhile.
+func (pol *policy) decide(q permission.Request) (permission.Policy, journal.Decision, string) {
+	d, why := pol.rules.Decide(q)
+	if d != journal.DecisionAsk || pol.p.Store == nil {
+		return pol.rules, d, why
+	}
+	run := pol.state.Created.Run
+	texts, err := family.Standing(context.Background(), pol.p.Store, run) // a read of this process's own database
+	with := pol.rules
+	for _, text := range texts {
+		rules, bad := pol.env.ReadRules(text)
+		with, err = with.With(rules...), errors.Join(err, bad)
+	}
+	if err != nil {
+		pol.p.Warn(run, "read what holds until this run ends: %v", err) // and ask, as without it
+	}
+	d, why = with.Decide(q)
+	return with, d, why
 }
 
 // query is a call as the rules see it, now. The paths that it works on are looked up only for
@@ -97,11 +129,14 @@ func (pol *policy) readRules() {
 func (pol *policy) permission(p *journal.Proposal, is tools.Traits) {
 	q := pol.query(is, p.Tool, p.Args)
 	p.Sandbox = is.Confinement
-	if p.Decision, p.Why = pol.rules.Decide(q); p.Decision == journal.DecisionAsk && pol.env.Stand != nil {
+	var rules permission.Policy
+	if rules, p.Decision, p.Why = pol.decide(q); p.Decision == journal.DecisionAsk && pol.env.ReadRules != nil {
 		q.Paths = is.Within(q.Folder, p.Args)
-		p.Always, p.Never = permission.TOML(pol.rules.Always(q)), permission.TOML(pol.rules.Never(q))
+		p.Offers = slices.DeleteFunc(rules.Offers(q), func(o journal.Offer) bool {
+			return pol.env.Stand == nil && o.Answer != journal.AnswerRun
+		})
 	}
-	p.Named = p.Decision == journal.DecisionAllow && pol.state.Stands() && pol.rules.Names(q)
+	p.Named = p.Decision == journal.DecisionAllow && pol.state.Stands() && rules.Names(q)
 }
 
 // void is the fact that what let a call run no longer does: what a yes was bound to has changed, or
@@ -112,7 +147,7 @@ func (pol *policy) void(c *recovery.Call) journal.Body {
 	if err != nil || c.Question != nil {
 		return nil // it gets that as its result, or the answer
 	}
-	now, why := pol.rules.Decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
+	_, now, why := pol.decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
 	changed := ""
 	if c.Approved != "" {
 		changed = bindingChanges(c.Approved, pol.binding(c))
@@ -186,8 +221,9 @@ func bindingChanges(then, now string) string {
 // SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on
 // record. The answer stands, whatever becomes of its rules.
 func SaveRules(p *Process, e Env, run string, r journal.Request, answer json.RawMessage) {
-	rules := r.Rules[journal.Text(answer)]
-	if rules == "" || e.Stand == nil {
+	word := journal.Text(answer)
+	rules := r.Rules[word]
+	if rules == "" || word == journal.AnswerRun || e.Stand == nil { // what holds for the run is read from its answer
 		return
 	}
 	note, err := e.Stand(run, r, rules)
@@ -200,7 +236,8 @@ func SaveRules(p *Process, e Env, run string, r journal.Request, answer json.Raw
 
 // addsRules says whether an answer adds rules to the configuration.
 func addsRules(r journal.Request, answer json.RawMessage) bool {
-	return r.Rules[journal.Text(answer)] != ""
+	word := journal.Text(answer)
+	return r.Rules[word] != "" && word != journal.AnswerRun
 }
 
 // entire refuses a call whose arguments hold a secret that cannot be given back: its placeholder is

@@ -38,9 +38,16 @@ func TestPathsAreLookedUpForRules(t *testing.T) {
 	}
 	p := journal.Proposal{Tool: "write_file", Args: args}
 	pol.env.Stand = func(string, journal.Request, string) (string, error) { return "", nil }
+	pol.env.ReadRules = func(string) ([]permission.Rule, error) { return nil, nil }
 	pol.permission(&p, is)
-	if !strings.Contains(p.Always, `path = "docs/a.md"`) || !strings.Contains(p.Never, `path = "docs/a.md"`) {
-		t.Errorf("always:\n%s\nnever:\n%s", p.Always, p.Never)
+	rules := map[string]string{}
+	for _, o := range p.Offers {
+		rules[o.Answer] = o.Rules
+	}
+	for _, answer := range []string{journal.AnswerAlways, journal.AnswerNever} {
+		if !strings.Contains(rules[answer], `path = "docs/a.md"`) {
+			t.Errorf("%s:\n%s", answer, rules[answer])
+		}
 	}
 	pol.rules = permission.New(permission.Rule{Decision: journal.DecisionDeny, Tool: "write_*", Path: "docs"})
 	pol.permission(&p, is)

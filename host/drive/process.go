@@ -203,6 +203,9 @@ type Env struct {
 	Ask func(ctx context.Context, run string, r journal.Request) (json.RawMessage, error)
 	// Rules reads the rules of permission that hold in a workspace; nil for none.
 	Rules func(folder string) ([]permission.Rule, error)
+	// ReadRules reads rules as they stand in a configuration; nil where no answer can hold for
+	// later calls.
+	ReadRules func(text string) ([]permission.Rule, error)
 	// Stand adds rules, as they stand in a configuration, to that of the person of this process,
 	// and says where; nil where answers that stand cannot be kept.
 	Stand func(run string, r journal.Request, rules string) (string, error)

@@ -34,6 +34,8 @@ func Model() []cli.Flag {
 		&cli.BoolFlag{Name: "no-compact", Usage: "stop when the conversation outgrows the model, instead of summarising older turns"},
 		&cli.StringFlag{Name: "name", Usage: "call the run `NAME`: commands that take a run find the newest of that name", Validator: host.CheckName},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
+		&cli.StringSliceFlag{Name: "allow", Usage: "in this run, do not ask about what `RULE` says, such as \"go test *\" or edits (agent help permissions); may be given again"},
+		&cli.StringSliceFlag{Name: "deny", Usage: "in this run, refuse what `RULE` says, such as \"git push *\"; may be given again"},
 		&cli.StringFlag{Name: "start-key", Usage: "name this start `KEY`: given again, it is the same run and never a second one", Validator: host.CheckStartKey},
 		Record(),
 	}

@@ -18,7 +18,7 @@ type Rule struct {
 	Decision journal.Decision
 	Tool     string // its name, or a glob such as mcp__github__*
 	Command  string // of shell: literal words; a last * stands for any further words
-	Access   string // of shell: allow up to this; deny and ask from this on: read, write or full
+	Access   string // of shell and of edits: allow up to this; deny and ask from this on: read, write or full
 	Path     string // of file tools: a glob below the workspace
 	Host     string // of calls that go out: a host, *.host or *, with a port or without
 	Method   string // of fetch
@@ -36,6 +36,7 @@ func Methods() []string { return []string{"GET", "HEAD", "POST", "PUT", "PATCH",
 var (
 	fileTools = []string{"read_file", "write_file", "edit_file", "apply_patch", "list_dir", "find_files", "search"}
 	walkers   = []string{"list_dir", "find_files", "search"}
+	editTools = []string{"write_file", "edit_file", "apply_patch"}
 )
 
 // Tools are the built-in tools that a rule may name.
@@ -81,12 +82,11 @@ func (r Rule) named(tool string) bool {
 }
 
 func (r Rule) checkShell() error {
-	if (r.Command != "" || r.Access != "") && r.Tool != "shell" {
-		key := "command"
-		if r.Command == "" {
-			key = "access"
-		}
-		return wrong(key, `only a rule with tool = "shell" has it`)
+	if r.Command != "" && r.Tool != "shell" {
+		return wrong("command", `only a rule with tool = "shell" has it`)
+	}
+	if r.Access != "" && r.Tool != "shell" && !slices.ContainsFunc(editTools, r.named) {
+		return wrong("access", "only a rule for shell, write_file, edit_file or apply_patch has it")
 	}
 	var all []error
 	if r.Access != "" && !slices.Contains(Accesses(), r.Access) {

@@ -45,6 +45,7 @@ func sightOf(q Request) sight {
 			}
 		}
 	default:
+		s.access = reaches(q)
 		s.host, s.method = target(q)
 	}
 	return s
@@ -64,6 +65,17 @@ func rank(access string) int {
 		return i
 	}
 	return len(Accesses()) - 1
+}
+
+// reaches is the access that a call of another tool than shell amounts to.
+func reaches(q Request) int {
+	switch q.Effect {
+	case journal.EffectRead:
+		return rank("read")
+	case journal.EffectWriteLocal:
+		return rank("write")
+	}
+	return rank("full")
 }
 
 // meets says how a deny or ask rule meets the call.
@@ -161,7 +173,9 @@ func hostMatches(pattern, target string, anyPort bool) bool {
 // allowed says whether allow rules cover the call whole, and by which; of a script that they do not
 // cover, why.
 func allowed(rules []Rule, q Request) (string, bool) {
-	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Decision != journal.DecisionAllow })
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
+		return r.Decision != journal.DecisionAllow || q.Tool != "shell" && r.Access != "" && reaches(q) > rank(r.Access)
+	})
 	switch {
 	case q.Tool == "shell":
 		return allowedShell(rules, q)

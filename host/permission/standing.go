@@ -22,16 +22,7 @@ func (p Policy) Always(q Request) []Rule {
 	if !sound(rules) || q.Folder == "" {
 		return nil
 	}
-	if d, _ := p.With(rules...).Decide(q); d != journal.DecisionAllow {
-		return nil
-	}
-	for i := len(rules) - 1; i >= 0; i-- { // what other rules cover needs none
-		less := slices.Delete(slices.Clone(rules), i, i+1)
-		if d, _ := p.With(less...).Decide(q); d == journal.DecisionAllow {
-			rules = less
-		}
-	}
-	return rules
+	return p.needed(rules, q)
 }
 
 // Never makes the rules that deny the same call in its workspace from now on; nil where one rule
@@ -101,6 +92,9 @@ func standingShell(base Rule, q Request) []Rule {
 			r.Command = quoteWords(words)
 			if !slices.Contains(rules, r) {
 				rules = append(rules, r)
+			}
+			if len(rules) > maxStanding { // no one takes them in, and to look further takes long
+				return nil
 			}
 		}
 	}

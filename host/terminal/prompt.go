@@ -68,7 +68,11 @@ func (t *Prompt) Ask(ctx context.Context, who string, r journal.Request) (json.R
 		t.Say("%s asks:\n", who)
 	}
 	t.Say("%s\n", view.QuestionText(&r))
-	t.Say("  (Ctrl-D leaves it open; then: %s)\n", view.AnswerCommand(r.ID))
+	more := ""
+	if len(r.Rules) > 0 {
+		more = "? shows the rules as they would stand; "
+	}
+	t.Say("  (%sCtrl-D leaves it open; then: %s)\n", more, view.AnswerCommand(r.ID))
 	for {
 		t.Say("%s: ", view.PromptText(&r))
 		line, err := t.ReadLine(ctx)
@@ -82,6 +86,10 @@ func (t *Prompt) Ask(ctx context.Context, who string, r journal.Request) (json.R
 			return nil, ErrLeftOpen
 		case err != nil:
 			return nil, fmt.Errorf("read the answer to %s: %v", r.ID, err)
+		}
+		if strings.TrimSpace(line) == "?" && len(r.Rules) > 0 {
+			t.Say("%s", view.RulesText(&r))
+			continue
 		}
 		answer, err := view.ParseAnswer(r.Question, strings.TrimRight(line, "\r\n"))
 		if err == nil {

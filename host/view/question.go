@@ -37,6 +37,17 @@ func AskText(r *journal.Request) string {
 	return text
 }
 
+// RulesText shows what each answer adds, as it would stand in the configuration.
+func RulesText(r *journal.Request) string {
+	var b strings.Builder
+	for _, c := range r.Choices {
+		if rules := r.Rules[c]; rules != "" {
+			b.WriteString("  " + c + "\n    " + strings.ReplaceAll(strings.TrimRight(stream.Visible(rules), "\n"), "\n", "\n    ") + "\n")
+		}
+	}
+	return b.String()
+}
+
 // PromptText is what stands before the place where the answer is typed.
 func PromptText(r *journal.Request) string {
 	if len(r.Choices) == 0 {

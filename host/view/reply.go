@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"agent/host/stream"
+	"agent/recovery"
 	"agent/recovery/journal"
 )
 
@@ -24,6 +25,8 @@ func ParseAnswer(q journal.Question, text string) (json.RawMessage, error) {
 	var value json.RawMessage
 	form, words := formOf(q)
 	switch {
+	case q.Kind == journal.RequestPermission:
+		value, err = pickPermission(q, strings.TrimSpace(text))
 	case form != nil:
 		value, err = fillForm(form, words, text)
 	case len(s.Enum) > 0:
@@ -109,9 +112,6 @@ func pickYesNo(text string) (json.RawMessage, error) {
 // answer that runs nothing.
 func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessage, error) {
 	text := typed
-	if q.Kind == journal.RequestPermission {
-		return pickPermission(q, typed)
-	}
 	if q.Kind == journal.RequestTwin || q.Kind == journal.RequestCopy {
 		switch strings.ToLower(text) {
 		case "yes", "y":
@@ -155,15 +155,21 @@ func runsNothing(q journal.Question) string {
 	return string(journal.WordLeave)
 }
 
-// pickPermission reads an answer about permission. What stands from then on is said in full, so
-// that no slip of a finger stands.
+// pickPermission reads an answer about permission. What holds from then on is said in full, so
+// that no slip of a finger does. Behind a no may stand why.
 func pickPermission(q journal.Question, typed string) (json.RawMessage, error) {
 	text := strings.ToLower(typed)
 	switch text {
 	case "y", "true":
-		text = "yes"
+		text = journal.AnswerYes
 	case "n", "false":
-		text = "no"
+		text = journal.AnswerNo
+	}
+	if n := len(journal.AnswerNo); len(text) > n && text[:n] == journal.AnswerNo && strings.ContainsRune(",:; ", rune(text[n])) {
+		if why := strings.TrimLeft(typed[n:], ",:; "); why != "" {
+			return json.Marshal(recovery.NoBecause + why)
+		}
+		text = journal.AnswerNo
 	}
 	if !slices.Contains(q.Choices, text) {
 		return nil, fmt.Errorf("%s is no answer to this: %s", Quoted(typed), wanted(q))
@@ -197,6 +203,8 @@ func wanted(q journal.Question) string {
 	switch {
 	case err != nil:
 		return err.Error()
+	case q.Kind == journal.RequestPermission:
+		return "say " + Listed(append(slices.Clone(q.Choices), recovery.NoBecause+"REASON"))
 	case len(s.Enum) > 0:
 		return "say " + Listed(texts(s.Enum))
 	case s.Type == "boolean":

@@ -55,12 +55,32 @@ type Proposal struct {
 	Decision    Decision        `json:"decision"`
 	Why         string          `json:"why,omitempty"`      // why it is allowed, asked about or denied
 	Sandbox     string          `json:"sandbox,omitempty"`  // what the operating system keeps the call to; "" for nothing
-	Always      string          `json:"always,omitempty"`   // rules that a person may add to allow similar calls from then on
-	Never       string          `json:"never,omitempty"`    // rules that a person may add to deny similar calls from then on
+	Always      string          `json:"always,omitempty"`   // of journals without Offers: the rules of the answer always
+	Never       string          `json:"never,omitempty"`    // of journals without Offers: the rules of the answer never
+	Offers      []Offer         `json:"offers,omitempty"`   // answers that hold for similar calls from then on
 	Named       bool            `json:"named,omitempty"`    // a rule names all that it does, and allows it; said where it did so before
 	Invalid     string          `json:"invalid,omitempty"`  // why the call cannot run at all: unknown tool, arguments that do not fit
 	Question    *Question       `json:"question,omitempty"` // the call is a question to a person and runs nothing
 }
+
+// Offer is an answer to a question about permission that holds for similar calls too.
+type Offer struct {
+	Answer string `json:"answer"`
+	Says   string `json:"says"`  // what it does, with what its rules are about
+	Rules  string `json:"rules"` // that it adds, as they stand in a configuration
+}
+
+// The answers to a question about permission. Those that hold for similar calls add rules: to the
+// person's configuration, or for the rest of the run.
+const (
+	AnswerYes    = "yes"
+	AnswerNo     = "no" // with ", " and a reason behind it, which the model gets
+	AnswerAlways = "always"
+	AnswerPrefix = "always-prefix"
+	AnswerRun    = "always-run"
+	AnswerEdits  = "always-edits"
+	AnswerNever  = "never"
+)
 
 // Outcome says how a call ended.
 type Outcome string

@@ -74,6 +74,7 @@ type RunCreated struct {
 	Version   string        `json:"version"`
 	ToolsHash string        `json:"tools"`
 	Setup     Setup         `json:"setup,omitzero"`
+	Rules     string        `json:"rules,omitempty"` // of permission, which hold in this run alone, as they stand in a configuration
 
 	Called
 

@@ -38,7 +38,7 @@ func plainBodies() (taken, left []Body) {
 		TurnSettled{Checkpoint: "r-1@3", TurnsLeft: 97},
 	}
 	asked := bare
-	asked.Always = "[[allow]]"
+	asked.Offers = []Offer{{Answer: AnswerAlways, Rules: "[[allow]]"}}
 	left = []Body{
 		ModelAnswered{Stop: AnswerEnd, Usage: &Usage{}},
 		ModelAnswered{Stop: AnswerCalls, Calls: []Proposal{asked}},

@@ -231,7 +231,7 @@ func frontDoors() []rule {
 			why: "lines are what watch gives for programs; which command they are of, they do not know"},
 		{dir: "host/report", allow: []string{"host", "host/app", "host/terminal", "host/view", "recovery", "recovery/journal"},
 			why: "what became of a run is printed at a terminal; whatever was done with it is done"},
-		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/input", "host/model/catalog", "host/model/runbook", "host/view", "recovery/journal"},
+		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/input", "host/model/catalog", "host/model/runbook", "host/permission", "host/view", "recovery/journal"},
 			why: "flags are read and checked alone; what becomes of them is decided by the command"},
 		{dir: "host/pick", allow: []string{"host", "host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"},
 			why: "what a person means is looked up in the store; what becomes of it is decided by the front door"},

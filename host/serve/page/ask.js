@@ -65,7 +65,7 @@ function shape(request) {
 	if (parts[0]?.properties) return { fields: parts[0], words: parts[1].enum || [] };
 	if (request.choices.length > 0) {
 		const value = (c) => schema.type === 'boolean' ? c === 'yes' : c;
-		return { text: schema.type === 'string' && !schema.enum, choices: request.choices.map((c, i) => ({ label: c, value: value(c), hint: request.hints[i] })) };
+		return { why: request.kind === 'permission' && schema.pattern?.endsWith('^no, '), text: schema.type === 'string' && !schema.enum, choices: request.choices.map((c, i) => ({ label: c, value: value(c), hint: request.hints[i] })) };
 	}
 	if (schema.type === 'boolean') return { choices: [{ label: 'yes', value: true }, { label: 'no', value: false }] };
 	return { text: true };
@@ -120,6 +120,10 @@ export class Ask {
 		if (s.choices) {
 			const hints = s.choices.some((c) => c.hint), row = (c, i) => [button(c.label, () => this.answer(c.value), { 'aria-describedby': c.hint && `h-${r.id}-${i}` }), c.hint && h('span.hint', { id: `h-${r.id}-${i}` }, c.hint)];
 			parts.push(h(hints ? 'div.choices.hinted' : 'div.choices', { role: 'group', 'aria-label': 'Answers' }, s.choices.map(row)));
+		}
+		if (s.why) {
+			const why = this.input('why', h('input', { type: 'text', 'aria-label': 'Why not', 'data-key': 'why', placeholder: 'Say why not: the model gets it' }));
+			parts.push(h('p.field', why, button('No, because…', () => why.value.trim() ? this.answer(`no, ${why.value.trim()}`) : why.focus())));
 		}
 		if (s.fields) parts.push(this.fields(s));
 		if (s.text) {

@@ -1,0 +1,29 @@
+package flags
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/host/app"
+	"agent/host/permission"
+	"agent/recovery/journal"
+)
+
+// Rules reads --allow and --deny as the rules that they stand for; "" where none is given.
+func Rules(c *cli.Command) (string, error) {
+	var all []permission.Rule
+	for _, flag := range []struct {
+		name string
+		d    journal.Decision
+	}{{"allow", journal.DecisionAllow}, {"deny", journal.DecisionDeny}} {
+		for _, text := range c.StringSlice(flag.name) {
+			r, err := permission.Read(flag.d, text)
+			if err != nil {
+				return "", app.Usage(fmt.Errorf("--%s %q: %v; see agent help permissions", flag.name, text, err))
+			}
+			all = append(all, r)
+		}
+	}
+	return permission.TOML(all), nil
+}
