@@ -98,24 +98,6 @@ func ownHelp(ctx context.Context, c *cli.Command, _ string) {
 	_ = cli.ShowCommandHelp(ctx, c.Root(), c.Name) // it only fails for a name that is no command
 }
 
-func noSuchCommand(c *cli.Command, name string) error {
-	if topics, err := help.Topics(); err == nil && slices.ContainsFunc(topics, func(t help.Topic) bool { return t.Name == name }) {
-		return app.Usage(fmt.Errorf("there is no command %q; it is a topic: agent help %s", name, name))
-	}
-	near := cli.SuggestCommand(c.Root().VisibleCommands(), name)
-	return app.Usage(fmt.Errorf("there is no command %q%s; see agent --help", name, meant(near, name)))
-}
-
-// meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings
-// have to be the same.
-func meant(near, typed string) string {
-	dashes := len(near) - len(strings.TrimLeft(near, "-"))
-	if len(near) == dashes || len(typed) <= dashes+1 || near[:dashes+1] != typed[:dashes+1] {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", near)
-}
-
 // notEmpty refuses a flag with an empty value: it is most often a variable of a script that was not
 // set, and to go on without the flag would be something else.
 func notEmpty(f cli.ActionFunc) cli.ActionFunc {
@@ -137,7 +119,7 @@ func notEmpty(f cli.ActionFunc) cli.ActionFunc {
 func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		text = "there is no flag --" + rest + meant(cli.SuggestFlag(c.Flags, rest, false), "--"+rest)
+		text = "there is no flag " + a.typedFlag(rest) + meant(cli.SuggestFlag(c.Flags, rest, false), "--"+rest)
 	} else if value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -"); ok {
 		name, why, _ := strings.Cut(rest, ": ")
 		if strings.HasPrefix(why, "strconv.") {

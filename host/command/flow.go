@@ -42,7 +42,7 @@ func (a flowCommand) command() *cli.Command {
 		ArgsUsage:   "check FILE",
 		Description: flowHelp,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Usage: "look for files that no phase makes in `FOLDER` (default: the current one)"},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"C"}, Usage: "look for files that no phase makes in `FOLDER` (default: the current one)"},
 			jsonFlag(),
 		},
 		Action: a.run,

@@ -40,7 +40,7 @@ func (a gitCommand) command() *cli.Command {
 		Name: "git", Usage: "have git name checkpoints in your commits", ArgsUsage: "[on | off | status]",
 		Description: gitHelp, Action: a.run,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Usage: "the repository of `FOLDER` (default: of the current one)"},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"C"}, Usage: "the repository of `FOLDER` (default: of the current one)"},
 			jsonFlag(),
 		},
 	}

@@ -48,7 +48,7 @@ func (a modelsCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "ask a model one small question"},
 			&cli.StringFlag{Name: "base-url", Usage: "check the model at this `URL`"},
-			&cli.StringFlag{Name: "dir", Usage: "as for a run in `FOLDER` (default: the current one)"},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"C"}, Usage: "as for a run in `FOLDER` (default: the current one)"},
 			jsonFlag(),
 		},
 		Action: a.run,

@@ -10,7 +10,7 @@ import (
 
 // here gives a command the flag that leaves out what belongs to other folders.
 func (a *commandLine) here(c *cli.Command, usage string) *cli.Command {
-	f := &cli.StringFlag{Name: "dir", Usage: usage, Destination: &a.dir}
+	f := &cli.StringFlag{Name: "dir", Aliases: []string{"C"}, Usage: usage, Destination: &a.dir}
 	c.Flags = slices.Insert(c.Flags, len(c.Flags)-1, cli.Flag(f)) // before --json, which is the last
 	return c
 }

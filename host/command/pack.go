@@ -111,7 +111,7 @@ func (a importCommand) command() *cli.Command {
 		Description: importHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "id", Usage: "print the address of this store"},
-			&cli.StringFlag{Name: "dir", Usage: "runs that have not ended work in `FOLDER` from here on"},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"C"}, Usage: "runs that have not ended work in `FOLDER` from here on"},
 			&cli.BoolFlag{Name: "behind", Usage: "take them in although files are not as they left them: the model hears which"},
 			jsonFlag(),
 		},

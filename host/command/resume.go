@@ -16,7 +16,9 @@ import (
 	"agent/host/lines"
 	"agent/host/moves"
 	"agent/host/pick"
+	"agent/host/terminal"
 	"agent/host/view"
+	"agent/recovery/fault"
 	"agent/recovery/journal"
 )
 
@@ -25,12 +27,14 @@ is replayed from the record and not executed again, what still runs is picked
 up, and what may or may not have happened is never done a second time: its
 outcome is unknown, and you decide. See agent help recovery.
 
-last is the newest run of this folder, or of that which --dir names, that can
-be resumed. A message is for the model, before its next answer. With a run
-that is named, --dir says where its folder is now. With --detach the run goes
-on in the background: agent help background.
+Without a run, those of this folder that can be resumed are listed, to pick
+one from. last is the newest of them; --any looks in all folders. A message is
+for the model, before its next answer. With a run that is named, --dir says
+where its folder is now. With --detach the run goes on in the background:
+agent help background.
 
 EXAMPLE
+   agent resume
    agent resume last
    agent resume r-7k2m "leave the tests as they are"
    agent resume r-7k2m --model anthropic/claude-sonnet-5-5
@@ -54,10 +58,11 @@ func (a resumeCommand) command() *cli.Command {
 	return &cli.Command{
 		Name:        "resume",
 		Usage:       "continue an interrupted run",
-		ArgsUsage:   `<run> ["message"] | last ["message"] | --all`,
+		ArgsUsage:   `[<run> ["message"] | last ["message"] | --all]`,
 		Description: resumeHelp,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "every interrupted run, one after the other"},
+			&cli.BoolFlag{Name: "any", Usage: "with last, and without a run: runs of all folders, not of this one alone"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "reclaim", Usage: "take a run back that agent export --move sent away: each call that acts asks first"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
@@ -257,6 +262,9 @@ func (s *resuming) plan(ctx context.Context, run string) (host.Plan, error) {
 
 // toResume is the run that a resume names.
 func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (string, error) {
+	if text == "" {
+		return s.picked(ctx)
+	}
 	if strings.ToLower(strings.TrimSpace(text)) != "last" {
 		_, run, err := s.find(ctx, text, 'r')
 		if err == nil && s.c.Bool("reclaim") {
@@ -264,13 +272,64 @@ func (s *resuming) toResume(ctx context.Context, text string, takeover bool) (st
 		}
 		return run, err
 	}
-	folder, err := s.app.only()
-	if err == nil && folder == "" {
-		folder, err = s.app.folder("")
-	}
+	folder, err := s.lookIn()
 	if err != nil {
 		return "", err
 	}
 	s.app.about, err = pick.LastToResume(ctx, s.Folder, folder, takeover)
 	return s.app.about, err
+}
+
+// lookIn is the folder whose runs are meant; "" for all.
+func (s *resuming) lookIn() (string, error) {
+	if s.c.Bool("any") {
+		return "", nil
+	}
+	folder, err := s.app.only()
+	if err == nil && folder == "" {
+		folder, err = s.app.folder("")
+	}
+	return folder, err
+}
+
+// picked is the run that the person picks from those that can be resumed. Where nobody is there to
+// pick, they are listed.
+func (s *resuming) picked(ctx context.Context) (string, error) {
+	folder, err := s.lookIn()
+	if err != nil {
+		return "", err
+	}
+	rows, err := pick.ToResume(ctx, s.Folder, folder)
+	if err != nil {
+		return "", err
+	}
+	if len(rows) == 0 {
+		return pick.LastToResume(ctx, s.Folder, folder, false) // which says why, and what there is instead
+	}
+	now := fault.Now()
+	var lines []string
+	for _, row := range rows {
+		v := view.NewRun(row, now)
+		line := fmt.Sprintf("%s  %s, %s old: %s", v.ID, v.StatusText(now), view.Age(now, v.Created), view.PromptStart(v.Prompt))
+		if folder == "" {
+			line += "  in " + s.app.Tilde(v.Folder)
+		}
+		lines = append(lines, line)
+	}
+	if s.askHere(s.c); s.Env.Ask == nil {
+		return "", app.Usage(fmt.Errorf("resume: name one run:\n    agent resume %s", strings.Join(lines, "\n    agent resume ")))
+	}
+	t, err := terminal.OpenPrompt()
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	i, err := t.Pick(ctx, "which run is to go on?", lines)
+	if errors.Is(err, terminal.ErrLeftOpen) {
+		return "", errors.New("resume: no run was picked")
+	}
+	if err != nil {
+		return "", fmt.Errorf("resume: %w", err)
+	}
+	return rows[i].ID, nil
 }

@@ -70,7 +70,7 @@ func (a runCommand) command() *cli.Command {
 		Description: runHelp,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the prompt from `FILE`"},
-			&cli.StringFlag{Name: "dir", Usage: "work in `FOLDER` (default: the current one)"},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"C"}, Usage: "work in `FOLDER` (default: the current one)"},
 			&cli.StringFlag{Name: "mode", Usage: "approval `MODE`: plan, ask, auto or yolo (default: the thread's, else ask)"},
 			&cli.IntFlag{Name: "max-turns", Value: 100, Usage: "ask after `N` turns whether to go on; 0 for no limit"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m", HideDefault: true},

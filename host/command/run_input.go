@@ -22,7 +22,7 @@ func (a runCommand) prompt(ctx context.Context, c *cli.Command) (text, source st
 	file, args := c.String("file"), c.Args()
 	switch {
 	case args.Len() > 1:
-		return "", "", app.Usage(errors.New("give the prompt as one argument: put it in quotes"))
+		return "", "", a.unquoted(c)
 	case file != "":
 		if source, err = filepath.Abs(file); err != nil {
 			return "", "", fmt.Errorf("read %s: %v", file, err)

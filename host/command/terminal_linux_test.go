@@ -360,3 +360,31 @@ func TestListAtNarrowTerminal(t *testing.T) {
 		t.Errorf("the command has no line of its own:\n%s", s.screen())
 	}
 }
+
+// Without a run, a resume offers those that can be resumed; one is picked by its number.
+// issue 17, part 6
+func TestPickAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("ask.md", askStory)
+	for range 2 {
+		s := sit(t, w, "", "run", "--runbook", "-f", "ask.md")
+		s.until("answer (yes/no): ")
+		s.types("\x04")
+		s.exits(3)
+	}
+	s := sit(t, w, "", "resume")
+	s.until("? which run is to go on?")
+	s.until("answer (1 to 2, Ctrl-D for none): ")
+	s.types("\x04")
+	s.until("resume: no run was picked")
+	s.exits(1)
+	s = sit(t, w, "", "resume")
+	s.until("  2  r-")
+	s.until("answer (1 to 2, Ctrl-D for none): ")
+	s.types("7\n2\n")
+	s.until("answer (yes/no): ")
+	s.types("yes\n")
+	s.until("completed")
+	s.exits(0)
+}

@@ -47,7 +47,7 @@ func (a toolsCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "trust", Usage: "show what .mcp.json of the folder would start, and allow exactly that; at a terminal you are asked first"},
 			&cli.BoolFlag{Name: "distrust", Usage: "undo --trust"},
-			&cli.StringFlag{Name: "dir", Usage: "the tools of a run in `FOLDER` (default: the current one)"},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"C"}, Usage: "the tools of a run in `FOLDER` (default: the current one)"},
 			jsonFlag(),
 		},
 		Action: a.run,

@@ -31,7 +31,7 @@ func ResumeLimits() []cli.Flag {
 // ResumeModel are the flags with which a resume says which model is asked and how.
 func ResumeModel() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Usage: "ask `MODEL` from here on, as agent models lists them"},
+		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "ask `MODEL` from here on, as agent models lists them"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL` from here on, for a server that moved"},
 		&cli.DurationFlag{Name: "idle", Usage: "abort a model request after `TIME` without data", HideDefault: true},
 		Record(),
@@ -71,10 +71,15 @@ func ReadResume(c *cli.Command) (run string, t host.Changes, err error) {
 	}
 }
 
-// notWithAll refuses a run beside --all, neither of them, and flags that are about one run.
+// notWithAll refuses a run beside --all, neither of them where nobody can pick one, and flags that
+// are about one run.
 func notWithAll(c *cli.Command) error {
-	if c.Bool("all") == c.Args().Present() {
+	unnamed := !c.Args().Present() // it is picked from a list then, at a terminal
+	if c.Bool("all") != unnamed && (c.Bool("all") || unnamed && (c.Bool("json") || c.Bool("detach") || c.Bool("reclaim"))) {
 		return app.Usage(errors.New("name one run (agent resume last), or give --all"))
+	}
+	if c.Bool("any") && c.Args().Present() && c.Args().First() != "last" {
+		return app.Usage(fmt.Errorf("--any goes with last, and with no run: %s says itself which one is meant", c.Args().First()))
 	}
 	for _, flag := range []string{"model", "base-url", "record", "redo"} {
 		if c.Bool("all") && c.String(flag) != "" {

@@ -23,7 +23,7 @@ import (
 // Model are the flags of a run that say which model is asked and how.
 func Model() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else that of config.toml, else the first with a key)"},
+		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "`MODEL` to use, as agent models lists them (default: the thread's, else that of config.toml, else the first with a key)"},
 		&cli.BoolFlag{Name: "runbook", Usage: "the prompt is a runbook: carry out its steps, and ask no model"},
 		&cli.BoolFlag{Name: "flow", Usage: "the file is a flow: carry out its phases, with the argument as their task"},
 		&cli.StringFlag{Name: "base-url", Usage: "ask the model at this `URL`"},

@@ -35,10 +35,15 @@ func (e *nothingToResumeError) Error() string {
 // Fixes is what there is to do instead.
 func (e *nothingToResumeError) Fixes() []view.Fix { return e.fixes }
 
-// LastToResume is the newest run of a folder that can be resumed: an older one that was interrupted
-// stands behind none that is done. One that is driven is meant where it is to be taken over.
+// LastToResume is the newest run of a folder, "" for any, that can be resumed: an older one that
+// was interrupted stands behind none that is done. One that is driven is meant where it is to be
+// taken over.
 func LastToResume(ctx context.Context, s *app.Folder, folder string, takeover bool) (string, error) {
-	newest, err := s.Store.LatestRun(ctx, folder)
+	var newest *app.RunRow
+	var err error
+	if folder != "" {
+		newest, err = s.Store.LatestRun(ctx, folder)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -47,12 +52,15 @@ func LastToResume(ctx context.Context, s *app.Folder, folder string, takeover bo
 		return "", err
 	}
 	driven := newest != nil && newest.Status == recovery.StatusRunning && !slices.Contains(s.Lost, newest.ID)
-	here := slices.IndexFunc(resumable, func(r app.RunRow) bool { return r.Folder == s.Store.Redact(folder) })
+	here := slices.IndexFunc(resumable, func(r app.RunRow) bool { return folder == "" || r.Folder == s.Store.Redact(folder) })
 	switch {
 	case driven && (takeover || here < 0): // without a takeover the refusal names who drives it
 		return newest.ID, nil
 	case here >= 0:
 		return resumable[here].ID, nil
+	}
+	if folder == "" {
+		return "", errors.New("resume: no run can be resumed")
 	}
 	out := &nothingToResumeError{folder: s.Tilde(folder), none: newest == nil}
 	if newest != nil {
@@ -63,6 +71,12 @@ func LastToResume(ctx context.Context, s *app.Folder, folder string, takeover bo
 		out.fixes = append(out.fixes, view.Fix{Does: "go on there", Command: "agent resume " + resumable[0].ID})
 	}
 	return "", out
+}
+
+// ToResume lists the runs of a folder that can be resumed, the newest first; of all folders for "".
+func ToResume(ctx context.Context, s *app.Folder, folder string) ([]app.RunRow, error) {
+	rows, err := resumable(ctx, s)
+	return slices.DeleteFunc(rows, func(r app.RunRow) bool { return folder != "" && r.Folder != s.Store.Redact(folder) }), err
 }
 
 // resumable lists the interrupted and waiting runs of all folders that did not go to another store,

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -177,6 +178,37 @@ func (t *Prompt) Choose(ctx context.Context, what string, choices []Choice) (str
 			return "", ErrLeftOpen
 		case err != nil:
 			return "", fmt.Errorf("read the answer: %v", err)
+		}
+	}
+}
+
+// Pick lists lines and asks until the number of one is given, or the beginning of one alone. It
+// returns the place in lines, and ErrLeftOpen at the end of the input.
+func (t *Prompt) Pick(ctx context.Context, what string, lines []string) (int, error) {
+	t.drop()
+	t.Say("? %s\n", what)
+	for i, line := range lines {
+		t.Say("  %d  %s\n", i+1, strings.Join(strings.Fields(line), " "))
+	}
+	for {
+		t.Say("answer (1 to %d, Ctrl-D for none): ", len(lines))
+		line, err := t.ReadLine(ctx)
+		word := strings.TrimSpace(line)
+		if i, bad := strconv.Atoi(word); bad == nil && i >= 1 && i <= len(lines) {
+			return i - 1, nil
+		}
+		begins := func(l string) bool { return word != "" && strings.HasPrefix(l, word) }
+		if i := slices.IndexFunc(lines, begins); i >= 0 && !slices.ContainsFunc(lines[i+1:], begins) {
+			return i, nil
+		}
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			t.Say("\n")
+			return 0, ErrLeftOpen
+		case err != nil:
+			return 0, fmt.Errorf("read the answer: %v", err)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -25,11 +27,14 @@ func AskText(r *journal.Request) string {
 		width = max(width, displaywidth.String(c))
 	}
 	usual := len(r.Hints) == 0 && slices.Equal(r.Choices, []string{"yes", "no"})
+	numbers := numbered(r.Question)
 	for i, c := range r.Choices {
 		c = strings.Join(strings.Fields(stream.Sanitize(c)), " ")
 		switch {
 		case i < len(r.Hints):
 			text += "\n  " + c + strings.Repeat(" ", max(0, width-displaywidth.String(c))) + "  " + stream.Visible(r.Hints[i])
+		case numbers:
+			text += fmt.Sprintf("\n  %*d  %s", len(strconv.Itoa(len(r.Choices))), i+1, c)
 		case !usual:
 			text += "\n  " + c
 		}

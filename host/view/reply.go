@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -107,9 +108,9 @@ func pickYesNo(text string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%s is no answer to this: say yes or no", Quoted(text))
 }
 
-// pickChoice finds the choice that was typed: as it stands, in other case, or by a beginning that
-// fits no other. To the twin guard, and about a call of a copy, yes means run and no means the
-// answer that runs nothing.
+// pickChoice finds the choice that was typed: as it stands, in other case, by a beginning that fits
+// no other, or by its number. To the twin guard, and about a call of a copy, yes means run and no
+// means the answer that runs nothing.
 func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessage, error) {
 	text := typed
 	if q.Kind == journal.RequestTwin || q.Kind == journal.RequestCopy {
@@ -137,6 +138,9 @@ func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessag
 			fit, names = append(fit, value), append(names, name)
 		}
 	}
+	if n, err := strconv.Atoi(text); err == nil && len(fit) == 0 && numbered(q) && n >= 1 && n <= len(choices) {
+		return json.Marshal(choices[n-1])
+	}
 	switch len(fit) {
 	case 1:
 		return fit[0], nil
@@ -144,6 +148,13 @@ func pickChoice(q journal.Question, choices []any, typed string) (json.RawMessag
 		return nil, fmt.Errorf("%s is no answer to this: %s", Quoted(typed), wanted(q))
 	}
 	return nil, fmt.Errorf("%s could be %s", Quoted(typed), Listed(names))
+}
+
+// numbered says whether the choices of a question have numbers: where they are a text's own, and
+// none of them could be taken for a number. A word that has a meaning here is said as it is.
+func numbered(q journal.Question) bool {
+	return len(q.Hints) == 0 && len(q.Choices) > 1 && !slices.Equal(q.Choices, []string{journal.AnswerYes, journal.AnswerNo}) &&
+		!slices.ContainsFunc(q.Choices, func(c string) bool { return strings.ContainsAny(c[:min(len(c), 1)], "0123456789+-") })
 }
 
 // runsNothing is the answer to the twin guard that runs nothing and settles nothing, where there is

@@ -70,6 +70,15 @@ func TestAnswersAreRead(t *testing.T) {
 		{"a number", count, "7", "7"},
 		{"a number that does not fit", count, "0", `!"0" is no answer to this: it must fit the JSON schema {"type":"integer","minimum":1}`},
 		{"no number", count, "many", `!"many" is not JSON: it must fit the JSON schema {"type":"integer","minimum":1}`},
+		{"a choice by its number", oneOf(journal.RequestAskUser, "red", "blue"), "2", `"blue"`},
+		{"a number beyond the choices", oneOf(journal.RequestAskUser, "red", "blue"), "3", `!"3" is no answer to this: say red or blue`},
+		{"no number where choices are numbers", oneOf(journal.RequestAskUser, "8080", "9090"), "1", `!"1" is no answer to this: say 8080 or 9090`},
+		{"no number for what holds from then on", permits(), "2", `!"2" is no answer to this: say yes, always, no or no, REASON`},
+		{"a no with its reason", permits(), "No: use the Test database", `"no, use the Test database"`},
+		{"a no with commas", permits(), "no, not, now", `"no, not, now"`},
+		{"a no with nothing behind", permits(), "no, ", `"no"`},
+		{"no no", permits(), "nope", `!"nope" is no answer to this: say yes, always, no or no, REASON`},
+		{"yes and more is none", permits(), "yes please", `!"yes please" is no answer to this: say yes, always, no or no, REASON`},
 		{"a choice that was shown without its control character", oneOf(journal.RequestAskUser, "re\x1b[1md"), "red", `"re\u001b[1md"`},
 	}
 	for _, tt := range tests {
@@ -83,6 +92,14 @@ func TestAnswersAreRead(t *testing.T) {
 				t.Errorf("got %s, want %s", text, tt.want)
 			}
 		})
+	}
+}
+
+// permits is a question about permission.
+func permits() journal.Question {
+	return journal.Question{
+		Kind: journal.RequestPermission, Message: "?", Choices: []string{"yes", "always", "no"},
+		Schema: json.RawMessage(`{"type":["string","boolean"],"pattern":"^(yes|always|no)$|^no, "}`),
 	}
 }
 
@@ -113,7 +130,7 @@ func TestQuestionText(t *testing.T) {
 	}{
 		{yesNo(), "? Go on?", []string{"agent answer p-1 yes", "agent answer p-1 no"}},
 		{anyText(), "? Name?", []string{`agent answer p-1 "TEXT"`}},
-		{oneOf(journal.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    red\n    dark blue\n    it's", []string{
+		{oneOf(journal.RequestAskUser, "red", "dark blue", "it's"), "? Which?\n    1  red\n    2  dark blue\n    3  it's", []string{
 			"agent answer p-1 red", "agent answer p-1 'dark blue'", `agent answer p-1 'it'\''s'`,
 		}},
 		{oneOf(journal.RequestAskUser, "a\nb"), "? Which?\n    a b", []string{"agent answer p-1 'a\nb'"}},
