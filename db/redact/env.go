@@ -46,6 +46,16 @@ func secretsOf(name, value string) []string {
 	return found
 }
 
+// SecretVariable says whether a variable of an environment is secret: by its name, unless what it
+// holds is a path or a reference, or by its value.
+func SecretVariable(name, value string) bool {
+	v := strings.TrimSpace(value)
+	if v == "" || isPath(v) || isReference(v) {
+		return false
+	}
+	return len(secretsOf(name, v)) > 0 || len(New(nil).Find("", v)) > 0
+}
+
 // environmentName is kindOf for variables, where a name that is one word is as good as any.
 func environmentName(name string) bool {
 	return kindOf(name) != plain || strings.EqualFold(name, "key")

@@ -13,6 +13,7 @@ import (
 	"agent/host"
 	"agent/host/child"
 	"agent/host/config"
+	"agent/host/environ"
 	"agent/host/flow"
 	"agent/host/records"
 	"agent/host/stream"
@@ -63,7 +64,8 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		Who: who(),
 	}}
 	carrier := &child.Carrier{Process: &h.Process}
-	if h.Env.Tools, err = builtIn(a, h, exe, os.Environ(), nil, &child.Delegate{Carrier: carrier, Setup: func(ctx context.Context, parent journal.RunCreated, model string) (string, journal.Setup, error) {
+	vars, _ := a.variables() // what is wrong with the configuration is reported where a run begins
+	if h.Env.Tools, err = builtIn(a, h, exe, vars, nil, &child.Delegate{Carrier: carrier, Setup: func(ctx context.Context, parent journal.RunCreated, model string) (string, journal.Setup, error) {
 		return setupFor(ctx, a, parent, model)
 	}}); err != nil {
 		return nil, err
@@ -75,15 +77,14 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	return h, nil
 }
 
-// builtIn makes the tools that every run has. Commands get what they may see of the environment;
-// delegate is one of the process, which knows what it drives.
-func builtIn(a *App, h *host.Host, exe string, environ, vars []string, delegate tools.Tool) (*tools.Registry, error) {
+// builtIn makes the tools that every run has. Commands get what was chosen for them; delegate is one of the process, which knows what it drives.
+func builtIn(a *App, h *host.Host, exe string, from environ.Chosen, vars []string, delegate tools.Tool) (*tools.Registry, error) {
 	program, err := os.Executable()
 	if err != nil {
 		program = "" // git runs nothing of ours then
 	}
 	list, err := builtin.Tools(builtin.Options{
-		State: h.Home, Calls: h.CallsDir(), Exe: exe, Program: program, Environ: environ, Vars: vars, Outputs: records.Outputs{Store: h.Store},
+		State: h.Home, Calls: h.CallsDir(), Exe: exe, Program: program, Environ: from.Variables, Hidden: from.Hidden, Vars: vars, Outputs: records.Outputs{Store: h.Store},
 		Fetch: a.fetchOptions(), Sandbox: a.sandbox(exe, h.Home), Ignores: ignores(a),
 	})
 	if err != nil {

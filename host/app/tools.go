@@ -3,27 +3,18 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	"agent/db"
-	"agent/db/redact"
 	"agent/host"
-	"agent/host/child"
 	"agent/host/model/runbook"
 	"agent/host/stream"
 	"agent/host/view"
 	"agent/recovery/journal"
 	"agent/tools"
-	"agent/tools/githook"
-	"agent/tools/gitrepo/hooklines"
 	"agent/tools/mcp"
-	"agent/tools/runner"
 	"agent/tools/sandbox"
-	"agent/tools/shell"
 )
 
 // Tools shows the tools of a run in a folder, or one of them, with the MCP servers, which are
@@ -45,8 +36,11 @@ func (a *App) Tools(ctx context.Context, folder, only string, decide func(*Serve
 		return v, end, err
 	}
 	v = view.Tools{
-		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Environment: environment(), Sandbox: a.sandboxWords(home),
+		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Sandbox: a.sandboxWords(home),
 		Servers: append([]view.Server{}, servers...),
+	}
+	if v.Environment, v.Hidden, err = a.variableList(); err != nil {
+		return v, end, err
 	}
 	names := reg.Names()
 	if only != "" {
@@ -60,19 +54,6 @@ func (a *App) Tools(ctx context.Context, folder, only string, decide func(*Serve
 		v.Tools = append(v.Tools, toolView(t))
 	}
 	return v, end, nil
-}
-
-// environment names what a command finds in its environment, the mark of its call included.
-func environment() []string {
-	names := append(shell.EnvironmentNames(os.Environ()), runner.MarkName)
-	if exe, err := os.Executable(); err == nil && hooklines.Usable(exe) && githook.Configurable("") {
-		for _, pair := range hooklines.Join(nil, exe) {
-			name, _, _ := strings.Cut(pair, "=")
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 func toolView(t tools.Tool) view.Tool {
@@ -158,7 +139,11 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 	if len(namesOf(list)) == 0 {
 		return base, servers, end, nil
 	}
-	o := a.mcpOptions(home, folder, shell.Allowed(os.Environ()))
+	vars, err := a.variables()
+	if err != nil {
+		return nil, nil, end, err
+	}
+	o := a.mcpOptions(home, folder, vars.Variables)
 	o.Admit = f.admit
 	set, notes := a.startServers(ctx, mcp.NewPool(), list, o, func(st mcp.Started) {
 		at := slices.IndexFunc(servers, func(v view.Server) bool { return v.Name == st.Server.Name && v.From == st.Server.From })
@@ -176,61 +161,4 @@ func noticeAll(a *App, lines []string) {
 	for _, line := range lines {
 		a.Notice(stream.Sanitize(a.Redacted(line)))
 	}
-}
-
-// withVariables is the environment that every run has, with the variables that the commands of this
-// one get, which are returned too. A run that is not created yet gets those of this process, to be
-// recorded with it; so does, unrecorded, one whose journal names none. Any other gets what was
-// recorded, wherever it is driven: a yes is bound to the names of these variables, and a build that
-// is resumed by another process must not behave differently.
-func withVariables(ctx context.Context, s *Folder, c journal.RunCreated) (host.Env, []string, error) {
-	env, own := s.Env, shell.Allowed(os.Environ())
-	environ := own
-	switch {
-	case c.Run == "":
-		env.Environ = shell.Recorded(own)
-		env.Variables = shell.EnvironmentNames(env.Environ)
-		return env, own, nil
-	case c.Env != "":
-		kept, err := s.Store.Environment(ctx, c.Env)
-		if lost := (*db.LostEnvironmentError)(nil); errors.As(err, &lost) {
-			env.Variables = shell.EnvironmentNames(shell.Recorded(own))
-			env.Notes = append(slices.Clone(env.Notes), fmt.Sprintf(
-				"the environment that commands got when the run was started cannot be given back: %v; they get that of this process", lost))
-			break
-		}
-		if err != nil {
-			return env, nil, err
-		}
-		s.Store.Know(redact.FromEnvironment(kept)...)
-		env.Variables, environ = shell.EnvironmentNames(kept), shell.Restored(kept, own)
-	}
-	if slices.Equal(environ, own) && len(c.Vars) == 0 {
-		return env, environ, nil
-	}
-	exe, err := Binary()
-	var delegate tools.Tool
-	if err == nil {
-		delegate, err = env.Tools.Get(child.Name)
-	}
-	if err == nil {
-		env.Tools, err = builtIn(s.app, s.Host, exe, environ, c.Vars, delegate)
-	}
-	if err != nil {
-		return env, nil, fmt.Errorf("give the commands of run %s their environment: %w", c.Run, err)
-	}
-	return env, environ, nil
-}
-
-// variableNames names the variables that were recorded for the commands of a run; nil where none
-// were, or where they cannot be given back.
-func variableNames(ctx context.Context, s *db.Store, c journal.RunCreated) []string {
-	if c.Env == "" {
-		return nil
-	}
-	kept, err := s.Environment(ctx, c.Env)
-	if err != nil {
-		return nil // who drives the run reports it
-	}
-	return shell.EnvironmentNames(kept)
 }

@@ -43,6 +43,11 @@
 //	writable = ["~/.cache/go-build"]         # what commands with access write may change beside
 //	                                         # the workspace
 //
+//	[env]                                    # which variables of the environment commands get
+//	pass = ["GITHUB_TOKEN", "AWS_*"]         # though they look like secrets
+//	deny = ["KUBECONFIG"]                    # not these
+//	set = { CI = "1" }                       # these with this value
+//
 //	[serve]
 //	recover = "background"                   # which runs go on without being asked for: what was
 //	                                         # handed over and what the machine went down under;
@@ -113,6 +118,7 @@ type Config struct {
 	Rules     []permission.Rule   // of permission, the person's first
 	Sandbox   Sandbox             // how commands are confined
 	Serve     Serve               // which runs go on without being asked for
+	Env       Env                 // which variables commands get
 	Keep      int64               // bytes of contents that are kept at most; 0 when not said
 	Prune     Prune               // which finished threads are removed
 	Private   []Private           // what the fetch tool may ask beside the internet

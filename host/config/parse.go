@@ -33,6 +33,7 @@ type userKeys struct {
 	Fetch     *fetchKeys              `toml:"fetch"`
 	Sandbox   *sandboxKeys            `toml:"sandbox"`
 	Serve     *serveKeys              `toml:"serve"`
+	Env       *envKeys                `toml:"env"`
 	Keep      *keepKeys               `toml:"keep"`
 	Notify    *string                 `toml:"notify"`
 	Hooks     []hookKeys              `toml:"hook"`
@@ -77,8 +78,12 @@ func wants(path ...string) string {
 		return `a command as a list, such as ["pass", "show", "work"]`
 	case "allow_http":
 		return "true or false"
-	case "providers", "models", "fetch", "sandbox", "serve":
+	case "providers", "models", "fetch", "sandbox", "serve", "env":
 		return "a table"
+	case "set":
+		return `a table of texts, such as { CI = "1" }`
+	case "pass":
+		return `names as a list, such as ["GITHUB_TOKEN", "AWS_*"]`
 	case "writable":
 		return `paths as a list, such as ["~/.cache/go-build"]`
 	case "private":
@@ -97,12 +102,16 @@ func keysAt(table []string) []string {
 	case len(table) == 0:
 		return []string{
 			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
-			"fetch", "sandbox", "serve", "keep", "notify", "hook",
+			"fetch", "sandbox", "env", "serve", "keep", "notify", "hook",
 		}
 	case table[0] == "sandbox" && len(table) == 1:
 		return []string{"full", "writable"}
 	case table[0] == "serve" && len(table) == 1:
 		return []string{"recover", "drivers"}
+	case table[0] == "env" && len(table) == 1:
+		return []string{"pass", "deny", "set"}
+	case slices.Equal(table, []string{"env", "set"}):
+		return []string{"*"}
 	case table[0] == "keep" && len(table) == 1:
 		return []string{"contents", "older", "runs"}
 	case table[0] == "hook" && len(table) == 1:
@@ -123,10 +132,11 @@ func keysAt(table []string) []string {
 // for a name of the person's own.
 func Keys() []string {
 	var all []string
-	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"serve"}, {"keep"}, {"hook"}, {"allow"}, {"ask"}, {"deny"}} {
+	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"env"}, {"env", "set"}, {"serve"}, {"keep"}, {"hook"}, {"allow"}, {"ask"}, {"deny"}} {
 		for _, key := range keysAt(table) {
-			if len(keysAt([]string{key})) == 0 && len(keysAt([]string{key, "*"})) == 0 { // no table
-				all = append(all, strings.Join(append(slices.Clone(table), key), "."))
+			whole := append(slices.Clone(table), key)
+			if len(keysAt(whole)) == 0 && len(keysAt(append(slices.Clone(whole), "*"))) == 0 { // no table
+				all = append(all, strings.Join(whole, "."))
 			}
 		}
 	}
@@ -136,7 +146,7 @@ func Keys() []string {
 // isKey says whether a key may stand in the person's file.
 func isKey(path []string) bool {
 	table, name := path[:len(path)-1], path[len(path)-1]
-	if len(table) == 1 && (table[0] == "providers" || table[0] == "models") {
+	if len(table) == 1 && (table[0] == "providers" || table[0] == "models") || slices.Equal(table, []string{"env", "set"}) {
 		return true // a name of the person's own
 	}
 	return slices.Contains(keysAt(table), name)
@@ -199,6 +209,7 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 		c.rules(journal.DecisionAllow, k.Allow, false), c.rules(journal.DecisionAsk, k.Ask, false), c.rules(journal.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
 	out.Sandbox, out.Serve = c.sandbox(k.Sandbox), c.serve(k.Serve)
+	out.Env = c.env(k.Env)
 	out.Keep, out.Prune = c.keep(k.Keep)
 	out.Notify, out.Hooks = oneOf(c, "notify", k.Notify, Notices()), c.hooks(k.Hooks)
 	if idle := c.duration("idle", k.Idle); idle != nil {

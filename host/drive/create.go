@@ -74,6 +74,9 @@ func (d *driver) create(ctx context.Context, n New) error {
 		return err
 	}
 	fault.Hit(fault.AfterClaim)
+	for _, text := range d.env.Told {
+		d.p.Note(n.Created.Run, "%s", text)
+	}
 	if n.Recorded != nil {
 		n.Recorded()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools"
-	"agent/tools/shell"
 )
 
 // Permit says what a mode makes of a call where no rule does. It leaves out that what the person
@@ -177,13 +175,9 @@ func (pol *policy) binding(c *recovery.Call) string {
 	if t, err := pol.env.Tools.Get(c.Tool); err == nil {
 		level = t.Describe("", c.Args).Confinement // what lies in the workspace does not count for it
 	}
-	names := pol.env.Variables
-	if names == nil {
-		names = shell.EnvironmentNames(os.Environ())
-	}
 	var b strings.Builder
 	for i, value := range []any{
-		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, names, level, pol.rules.Digest(), pol.env.Tools.Digest(),
+		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, pol.env.Variables, level, pol.rules.Digest(), pol.env.Tools.Digest(),
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

@@ -197,6 +197,7 @@ type Env struct {
 	Tools   *tools.Registry     // all of the run's tools
 	Servers []journal.ServerPin // what MCP servers said of theirs
 	Notes   []string            // what is to be said of them; the journal of the run has them
+	Told    []string            // what whoever watches hears when the run is created, beside that
 	Model   func(journal.RunCreated, *tools.Registry) (model.Model, error)
 	// Ask puts a question to the person at the terminal and returns the answer; nil when there is
 	// no terminal. It returns ErrLeftOpen when the person left the question open.
@@ -212,8 +213,7 @@ type Env struct {
 	// Environ is what the commands of a run that is created get, to be recorded with it; nil
 	// records nothing.
 	Environ []string
-	// Variables names what a yes is bound to of the variables that commands get; nil: those that
-	// they get of this process.
+	// Variables names what a yes is bound to of the variables that commands get.
 	Variables []string
 	// Close ends the run's use of what it shares with other runs, such as servers; nil where it
 	// shares nothing. It may be called again.

@@ -32,6 +32,9 @@ func (t *Terminal) Tools(v view.Tools) {
 	t.servers(v.Servers)
 	t.Say(t.Out, "\nsandbox:      %s", v.Sandbox)
 	t.Say(t.Out, "environment:  %s", strings.Join(v.Environment, " "))
+	if len(v.Hidden) > 0 {
+		t.Say(t.Out, "not given:    %s", strings.Join(v.Hidden, " "))
+	}
 	t.Say(t.Out, "modes:        plan, ask, auto, yolo; what a runbook names needs no further yes, except in plan")
 }
 

@@ -33,6 +33,7 @@ type Tools struct {
 	Tools       []Tool   `json:"tools"`
 	Digest      string   `json:"digest"`
 	Environment []string `json:"environment"`
+	Hidden      []string `json:"environment_hidden"` // not given to commands, because they are secrets
 	Sandbox     string   `json:"sandbox"`
 	Servers     []Server `json:"mcp_servers"`
 }

@@ -19,7 +19,8 @@ type Options struct {
 	Calls   string   // the folder of all calls' folders, absolute
 	Exe     string   // the binary that carries out commands (runner.Main), absolute
 	Program string   // the file that git may run as a hook of ours, absolute; "" is none
-	Environ []string // the host's environment; a command gets what the allowlist lets through
+	Environ []string // what commands get of the host's environment, each "NAME=value"
+	Hidden  []string // names of what they do not get of it because it looks like a secret
 	Vars    []string // what commands get beside that, each "NAME=value"
 	Outputs Outputs
 	Fetch   fetch.Options
@@ -40,7 +41,7 @@ func Tools(o Options) ([]tools.Tool, error) {
 	denied := []string{o.State, o.Calls}
 	list := []tools.Tool{
 		askUser{}, confirmAction{}, fetchTool{o.Fetch}, readOutput{o.Outputs},
-		shell.New(shell.Options{Calls: o.Calls, Exe: o.Exe, Program: o.Program, Environ: o.Environ, Vars: o.Vars, Denied: denied, Sandbox: o.Sandbox}),
+		shell.New(shell.Options{Calls: o.Calls, Exe: o.Exe, Program: o.Program, Environ: o.Environ, Hidden: o.Hidden, Vars: o.Vars, Denied: denied, Sandbox: o.Sandbox}),
 	}
 	return append(list, files.Tools(denied, o.Sandbox.Policy, o.Ignores)...), nil
 }

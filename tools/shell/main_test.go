@@ -39,6 +39,6 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{toolstest.New(t)}
 	calls := filepath.Join(b.State, "calls")
-	b.Use(New(Options{Calls: calls, Exe: b.Executable(), Environ: toolstest.Environ(), Denied: []string{b.State, calls}}))
+	b.Use(New(Options{Calls: calls, Exe: b.Executable(), Environ: toolstest.Environ(), Hidden: []string{"OTHER_KEY", "SECRET_TOKEN"}, Denied: []string{b.State, calls}}))
 	return b
 }

@@ -51,8 +51,10 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.R
 		r.Content = excerpt.AddLine(r.Content, line)
 	}
 	if r.Outcome == journal.OutcomeError {
-		if why := t.deniedBy(c, r.Content); why != "" {
-			r.Content = excerpt.AddLine(r.Content, why)
+		for _, why := range []string{t.deniedBy(c, r.Content), t.withoutVariables(c, r.Content)} {
+			if why != "" {
+				r.Content = excerpt.AddLine(r.Content, why)
+			}
 		}
 	}
 	if r.PutBack = runner.PutBackNotes(t.callFolder(c)); len(r.PutBack) == 0 {
@@ -65,6 +67,25 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.R
 		r.Content = "[no output]"
 	}
 	return r
+}
+
+// withoutVariables says which variables of the person's the command did not get, where it or what
+// it printed names one of them.
+func (t shell) withoutVariables(c tools.Call, printed string) string {
+	a, err := tools.Decode[shellArgs](c.Args)
+	if err != nil {
+		return ""
+	}
+	var named []string
+	for _, name := range t.hidden {
+		if strings.Contains(a.Command, name) || strings.Contains(printed, name) {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[not in a command's environment, because they are secrets: %s; the person can let them through: agent help secrets]", strings.Join(named, ", "))
 }
 
 // deniedBy says that the command's access may be why it failed, where what it printed reads like

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type shell struct {
 	exe    string
 	file   string
 	env    []string
+	hidden []string    // names of variables that it does not get
 	hooks  func() bool // whether git reads hooks from its configuration
 	denied []string
 	box    *sandbox.System
@@ -43,7 +45,8 @@ type Options struct {
 	Exe     string          // the binary that carries out commands (runner.Main), absolute
 	Program string          // the file that git may run as a hook of ours, absolute; "" is none
 	Git     string          // the git that commands use; "" is the one in PATH
-	Environ []string        // the host's environment; a command gets what the allowlist lets through
+	Environ []string        // what commands get of the host's environment, each "NAME=value"
+	Hidden  []string        // names of what they do not get of it because it looks like a secret
 	Vars    []string        // what commands get beside that, each "NAME=value"
 	Denied  []string        // folders that are no workspace
 	Sandbox *sandbox.System // confines commands; nil confines nothing
@@ -84,7 +87,7 @@ func (c confined) record() json.RawMessage {
 // New makes the tool.
 func New(o Options) tools.Tool {
 	return shell{
-		calls: o.Calls, exe: o.Exe, file: o.Program, env: append(Allowed(o.Environ), o.Vars...), denied: o.Denied, box: o.Sandbox,
+		calls: o.Calls, exe: o.Exe, file: o.Program, env: slices.Concat(o.Environ, o.Vars), hidden: o.Hidden, denied: o.Denied, box: o.Sandbox,
 		hooks: sync.OnceValue(func() bool { return hooklines.Usable(o.Program) && githook.Configurable(o.Git) }),
 	}
 }

@@ -47,7 +47,9 @@ func TestShellResults(t *testing.T) {
 		"pipe in bash":   {args{"command": "false | true", "shell": "bash"}, journal.OutcomeError, journal.AppliedYes, "exit status 1"},
 		"bash":           {args{"command": "a=(1 2); echo ${a[1]}", "shell": "bash"}, journal.OutcomeOK, journal.AppliedYes, "2\n"},
 		"in good time":   {args{"command": "echo x", "timeout": 60}, journal.OutcomeOK, journal.AppliedYes, "x\n"},
-		"secrets hidden": {args{"command": `echo "$SECRET_TOKEN$ANTHROPIC_API_KEY$HOME"`}, journal.OutcomeOK, journal.AppliedYes, "/nowhere\n"},
+		"environment":    {args{"command": `echo "$SECRET_TOKEN$HOME"`}, journal.OutcomeOK, journal.AppliedYes, "/nowhere\n"},
+		"not given": {args{"command": `false "$SECRET_TOKEN"`}, journal.OutcomeError, journal.AppliedYes,
+			"exit status 1\n[not in a command's environment, because they are secrets: SECRET_TOKEN; the person can let them through: agent help secrets]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
