@@ -64,7 +64,7 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 		Who: who(),
 	}}
 	carrier := &child.Carrier{Process: &h.Process}
-	vars, _ := a.variables() // what is wrong with the configuration is reported where a run begins
+	vars, _ := variables(a) // what is wrong with the configuration is reported where a run begins
 	if h.Env.Tools, err = builtIn(a, h, exe, vars, nil, &child.Delegate{Carrier: carrier, Setup: func(ctx context.Context, parent journal.RunCreated, model string) (string, journal.Setup, error) {
 		return setupFor(ctx, a, parent, model)
 	}}); err != nil {
@@ -77,7 +77,8 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	return h, nil
 }
 
-// builtIn makes the tools that every run has. Commands get what was chosen for them; delegate is one of the process, which knows what it drives.
+// builtIn makes the tools that every run has. Commands get what was chosen for them; delegate is
+// one of the process, which knows what it drives.
 func builtIn(a *App, h *host.Host, exe string, from environ.Chosen, vars []string, delegate tools.Tool) (*tools.Registry, error) {
 	program, err := os.Executable()
 	if err != nil {

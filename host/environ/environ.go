@@ -2,8 +2,8 @@
 //
 // They get what the person's own shell would give them, but for what the record keeps secret (keys,
 // tokens and passwords, by the name of a variable or by its value), what belongs to the shell that
-// agent was started from, what would have another program run in place of the one that is named, and
-// what steers agent itself. Rules of the person let more through, or less.
+// agent was started from, what would have another program run in place of the one that is named,
+// and what steers agent itself. Rules of the person let more through, or less.
 package environ
 
 import (
@@ -99,8 +99,8 @@ func matches(patterns []string, name string) bool {
 }
 
 // ofShell says whether a variable is about the shell that it was found in, or has commands run
-// something else than they name: what a shell reads before a script, functions in place of programs,
-// another repository than that of the folder.
+// something else than they name: what a shell reads before a script, or another repository than
+// that of the folder.
 func ofShell(name string) bool {
 	switch name {
 	case "_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES",

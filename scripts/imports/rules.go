@@ -175,6 +175,7 @@ func toolLayers() []rule {
 		{dir: "tools/ignore", allow: []string{"tools/gitrepo/gitconfig", "tools/ignore/ignoretest"}, why: "what is ignored follows from the rules alone; who asks does not matter"},
 		{dir: "tools/scan", allow: []string{"recovery/fault", "recovery/journal", "tools/dirent", "tools/durable", "tools/ignore", "tools/ignore/ignoretest", "tools/toolstest"},
 			why: "what a workspace holds is read and made again alone; what is kept of it, and what is made again, it does not know"},
+		{dir: "host/environ", why: "which variables commands get follows from an environment and rules that are given"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
 	}
 }
@@ -233,7 +234,6 @@ func frontDoors() []rule {
 			why: "what became of a run is printed at a terminal; whatever was done with it is done"},
 		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/input", "host/model/catalog", "host/model/runbook", "host/permission", "host/view", "recovery/journal"},
 			why: "flags are read and checked alone; what becomes of them is decided by the command"},
-		{dir: "host/environ", why: "which variables commands get follows from an environment and rules that are given"},
 		{dir: "host/pick", allow: []string{"host", "host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"},
 			why: "what a person means is looked up in the store; what becomes of it is decided by the front door"},
 		{dir: "host/signals", allow: []string{"host"}, why: "a signal ends a context, with a cause that host knows; what stops then, it does not know"},

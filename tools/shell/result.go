@@ -115,6 +115,14 @@ func (t shell) deniedBy(c tools.Call, printed string) string {
 	return ""
 }
 
+// notStarted says why a runner never began. It unwraps to the error of a disk that took nothing,
+// where that is why.
+type notStarted struct{ seen runner.Evidence }
+
+func (e *notStarted) Error() string { return "run the command: it was not started: " + e.seen.Why }
+
+func (e *notStarted) Unwrap() error { return e.seen.Disk }
+
 // endLine says how a command ended; empty after a plain success.
 func endLine(e *runner.Exit) string {
 	if e.Started.IsZero() {

@@ -267,14 +267,6 @@ func (t shell) Attach(ctx context.Context, c tools.Call) (journal.Result, error)
 	return t.await(ctx, c, journal.HowAttached)
 }
 
-// notStarted says why a runner never began. It unwraps to the error of a disk that took nothing,
-// where that is why.
-type notStarted struct{ seen runner.Evidence }
-
-func (e *notStarted) Error() string { return "run the command: it was not started: " + e.seen.Why }
-
-func (e *notStarted) Unwrap() error { return e.seen.Disk }
-
 // await shows the output from the beginning, waits for the end, and makes the result.
 func (t shell) await(ctx context.Context, c tools.Call, how journal.How) (journal.Result, error) {
 	folder := t.callFolder(c)
