@@ -48,9 +48,7 @@ func (a *App) Tools(ctx context.Context, folder, only string, decide func(*Serve
 		Version: 1, Tools: []view.Tool{}, Digest: reg.Digest(), Sandbox: a.sandboxWords(home),
 		Servers: append([]view.Server{}, servers...),
 	}
-	if v.Environment, v.Hidden, err = variableList(a); err != nil {
-		return v, end, err
-	}
+	v.Environment, v.Hidden = variableList(a)
 	names := reg.Names()
 	if only != "" {
 		names = []string{only}
@@ -148,10 +146,7 @@ func (a *App) servedTools(ctx context.Context, home, folder string, base *tools.
 	if len(namesOf(list)) == 0 {
 		return base, servers, end, nil
 	}
-	vars, err := variables(a)
-	if err != nil {
-		return nil, nil, end, err
-	}
+	vars, _ := variables(a) // doctor reports what is wrong with the configuration
 	o := a.mcpOptions(home, folder, vars.Variables)
 	o.Admit = f.admit
 	set, notes := a.startServers(ctx, mcp.NewPool(), list, o, func(st mcp.Started) {
@@ -184,15 +179,15 @@ func variables(a *App) (environ.Chosen, error) {
 
 // variableList names what a command finds in its environment, the mark of its call included, and
 // what it does not find there because it looks like a secret.
-func variableList(a *App) (names, hidden []string, err error) {
-	chosen, err := variables(a)
+func variableList(a *App) (names, hidden []string) {
+	chosen, _ := variables(a) // doctor reports what is wrong with the configuration
 	env := chosen.Variables
 	if exe, exeErr := os.Executable(); exeErr == nil && hooklines.Usable(exe) && githook.Configurable("") {
 		env = hooklines.Join(env, exe)
 	}
 	names = append(environ.Names(env), runner.MarkName)
 	slices.Sort(names)
-	return slices.Compact(names), append([]string{}, chosen.Hidden...), err
+	return slices.Compact(names), append([]string{}, chosen.Hidden...)
 }
 
 // withVariables is the environment that every run has, with the variables that the commands of this

@@ -5,7 +5,7 @@
 // command that helps. What goes where on a terminal is written in package terminal, the names in
 // JSON in package view.
 //
-// Over budget: at most 52 files: one file a command, and what their flags have in common
+// Over budget: at most 54 files: one file a command, and what their flags have in common
 // Over budget: at most 4 files of one prefix: run and show are the commands with the most flags and
 // forms
 // Over budget: at most 6900 lines: flags and help of every command
@@ -26,6 +26,7 @@ import (
 	"agent/host/launch"
 	"agent/host/lines"
 	"agent/host/signals"
+	"agent/host/talk"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
@@ -37,7 +38,8 @@ var Version = "0.1.0"
 // IO is where a command reads and writes.
 type IO struct {
 	terminal.Terminal
-	Dir func() (string, error)
+	Dir  func() (string, error)
+	Desk *talk.Desk // of a conversation; nil outside of one
 }
 
 // Standard is the process's own streams.
@@ -66,6 +68,9 @@ func Main(args []string, std IO) int {
 	}
 	if len(args) == 2 && args[1] == launch.Command {
 		return driveMain(std, warning)
+	}
+	if converses(args, std) {
+		return converse(std, warning)
 	}
 	return carryOut(args, std, warning, nil)
 }
@@ -154,9 +159,11 @@ func (a *commandLine) root() *cli.Command {
 
 const rootHelp = `Give it a prompt; it calls a model, runs the tools that the model asks for,
 asks you when it must, and writes down every fact before acting on it. Kill
-it anywhere, by any means, and it continues where it was.
+it anywhere, by any means, and it continues where it was. Without a command,
+at a terminal, it begins a conversation: /help there says more.
 
 EXAMPLE
+   agent
    agent run "why does make test fail? fix it"
    agent run --runbook -f release.md
    agent ls

@@ -24,19 +24,20 @@ func (s *session) askHere(c *cli.Command) {
 		return
 	}
 	s.show.Notify(s.notices())
-	t, err := terminal.OpenPrompt()
+	t, err := s.app.Desk.Open()
 	if err != nil {
 		return // nobody to ask: questions wait, and agent answer answers them
 	}
 	t.Close()
 	s.Env.Ask = s.ask
+	s.hearTyped()
 	s.AskTrust = func(ctx context.Context, f *app.ServerFiles) (bool, error) {
 		release, err := s.show.Alone(ctx)
 		if err != nil {
 			return false, err
 		}
 		defer release()
-		return askTrust(ctx, f)
+		return s.trust(ctx, f)
 	}
 }
 
@@ -58,7 +59,7 @@ func (s *session) ask(ctx context.Context, run string, r journal.Request) (json.
 		return nil, err
 	}
 	defer release()
-	t, err := terminal.OpenPrompt()
+	t, err := s.app.Desk.Open()
 	if err != nil {
 		return nil, host.ErrLeftOpen // it went away, or into the background, since
 	}
@@ -86,9 +87,9 @@ func (s *session) would(ctx context.Context, run string, r journal.Request) (vie
 	return diff.NewLive(&s.Process).Asked(run, s.show.Known(run, *r.Call))
 }
 
-// askTrust puts the workspace's file to the person at the terminal.
-func askTrust(ctx context.Context, f *app.ServerFiles) (bool, error) {
-	t, err := terminal.OpenPrompt()
+// trust puts the workspace's file to the person at the terminal.
+func (s *session) trust(ctx context.Context, f *app.ServerFiles) (bool, error) {
+	t, err := s.app.Desk.Open()
 	if err != nil {
 		return false, app.ErrNoAnswer
 	}

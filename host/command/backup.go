@@ -9,7 +9,6 @@ import (
 
 	"agent/host/app"
 	"agent/host/copies"
-	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -114,7 +113,7 @@ func (a backupCommand) recipient(ctx context.Context, to string) (*copies.Recipi
 
 // passphrase asks for one at the terminal; for a new one twice.
 func (a *commandLine) passphrase(ctx context.Context, anew bool) (string, error) {
-	t, err := terminal.OpenPrompt()
+	t, err := a.Desk.Open()
 	if err != nil {
 		return "", fmt.Errorf("ask for the passphrase: %w; use a pair of keys instead: agent backup --new-key FILE", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"agent/host/app"
 	"agent/host/moves"
 	"agent/host/pack"
-	"agent/host/terminal"
 	"agent/host/view"
 )
 
@@ -164,7 +163,7 @@ func (a importCommand) decide(ctx context.Context, c *cli.Command, v view.Import
 		return nil
 	}
 	refuse := errors.New("import: nothing was taken in; put the files there, name another folder with --dir, or say --behind: the model hears which they are")
-	t, err := terminal.OpenPrompt()
+	t, err := a.Desk.Open()
 	if err != nil {
 		return refuse
 	}

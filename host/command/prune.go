@@ -177,7 +177,7 @@ func (a pruneCommand) confirm(ctx context.Context, c *cli.Command, what string) 
 	if c.Bool("yes") {
 		return nil
 	}
-	t, err := terminal.OpenPrompt()
+	t, err := a.Desk.Open()
 	if err != nil {
 		return fmt.Errorf("%s: there is no terminal to ask at; say --yes, or list what would go: --dry-run", c.Name)
 	}

@@ -19,6 +19,7 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 		return errors.Join(err, s.close())
 	}
 	s.app.drove = true
+	s.app.Desk.End() // first: what is taken is shown
 	s.Hub.Close()
 	s.show.Wait() // activity comes before the answer
 	s.settle()

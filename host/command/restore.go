@@ -143,7 +143,7 @@ func (a restoreCommand) wentOn(ctx context.Context, c *cli.Command) (copies.Went
 	if err != nil || is {
 		return on, err
 	}
-	t, err := terminal.OpenPrompt()
+	t, err := a.Desk.Open()
 	if err != nil {
 		return on, errors.New("restore: there is no terminal to ask at; say --nothing-after, --went-on or --yes (it is not known)")
 	}
@@ -276,7 +276,7 @@ func (a restoreCommand) confirmRestore(ctx context.Context, c *cli.Command, what
 	if c.Bool("yes") {
 		return nil
 	}
-	t, err := terminal.OpenPrompt()
+	t, err := a.Desk.Open()
 	if err != nil {
 		return fmt.Errorf("restore: there is no terminal to ask at; decide with: agent restore --here --yes")
 	}

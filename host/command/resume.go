@@ -28,10 +28,10 @@ up, and what may or may not have happened is never done a second time: its
 outcome is unknown, and you decide. See agent help recovery.
 
 Without a run, those of this folder that can be resumed are listed, to pick
-one from. last is the newest of them; --any looks in all folders. A message is
-for the model, before its next answer. With a run that is named, --dir says
-where its folder is now. With --detach the run goes on in the background:
-agent help background.
+one. last is the newest of them; --any looks in all folders. A message is for
+the model, before its next answer. With a run that is named, --dir says where
+its folder is now. With --detach the run goes on in the background: agent help
+background.
 
 EXAMPLE
    agent resume
@@ -319,7 +319,7 @@ func (s *resuming) picked(ctx context.Context) (string, error) {
 	if s.askHere(s.c); s.Env.Ask == nil {
 		return "", app.Usage(fmt.Errorf("resume: name one run:\n    agent resume %s", strings.Join(lines, "\n    agent resume ")))
 	}
-	t, err := terminal.OpenPrompt()
+	t, err := s.app.Desk.Open()
 	if err != nil {
 		return "", err
 	}

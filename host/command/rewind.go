@@ -240,7 +240,7 @@ func (s rewinding) agreed(ctx context.Context) (consent, error) {
 	if s.Env.Ask == nil {
 		return unasked, nil
 	}
-	t, err := terminal.OpenPrompt()
+	t, err := s.app.Desk.Open()
 	if err != nil {
 		return unasked, nil // it went away, or into the background
 	}

@@ -137,8 +137,8 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	out, err := s.Start(ctx, req)
-	return s.report(c, out, s.Busy(ctx, err))
+	out, err := s.begin(ctx, req)
+	return s.report(c, out, err)
 }
 
 func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.StartRequest, error) {

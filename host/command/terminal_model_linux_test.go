@@ -50,3 +50,52 @@ func TestCtrlCInTheMiddleOfAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// After Ctrl-C a prompt for the same conversation asks in one key what is to become of the run: it
+// gets the prompt as a message, or is ended for it. // issue 17, part 2
+func TestSteerAfterCtrlC(t *testing.T) {
+	for _, key := range []string{"x\x04", "n", "m", "e"} {
+		server, err := modeltest.Start(modeltest.Options{Script: modeltest.Script{Stories: []modeltest.Story{
+			{Prompt: "the first", Turns: []modeltest.Turn{{
+				Text: "It stops in the middle and then it goes on to its end.", Faults: []modeltest.Fault{{Kind: modeltest.Hold, Attempt: 1, At: -900}},
+			}}},
+			{Prompt: "no, that way", Turns: []modeltest.Turn{{Text: "That way it is."}}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := server.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		t.Setenv("ANTHROPIC_API_KEY", modeltest.DefaultKey)
+		w := newWorld(t)
+		run := func(args ...string) *seat {
+			return sit(t, w, "", append([]string{"run", "--model", "anthropic/claude-sonnet-4-5", "--base-url", server.URL()}, args...)...)
+		}
+		s := run("the first")
+		s.until("It stops in the m")
+		s.types("\x03")
+		s.exits(4)
+		s = run("-c", "no, that way")
+		s.until("of this conversation has not ended: interrupted")
+		s.until("press e/m/n: ")
+		s.types(key)
+		switch key {
+		case "m", "e":
+			s.until("That way it is.")
+			s.exits(0)
+		default:
+			s.until("agent cancel r-")
+			s.exits(1)
+		}
+		if code := w.agent("", "ls", "--all"); code != 0 {
+			t.Fatal(code)
+		}
+		cancelled, runs := strings.Count(w.log.String(), "cancelled"), strings.Count(w.log.String(), "\nr-")
+		if (key == "e") != (cancelled == 1) || (key == "e") != (runs == 2) {
+			t.Errorf("%q: %d cancelled of %d\n%s", key, cancelled, runs, w.log.String())
+		}
+	}
+}

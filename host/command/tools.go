@@ -116,7 +116,7 @@ func (a toolsCommand) trust(ctx context.Context, c *cli.Command, f *app.ServerFi
 // flag is the word.
 func (a toolsCommand) decision(ctx context.Context, f *app.ServerFiles, wanted bool) (bool, error) {
 	if wanted {
-		if t, err := terminal.OpenPrompt(); err == nil {
+		if t, err := a.Desk.Open(); err == nil {
 			defer t.Close()
 			yes, err := t.Trust(ctx, f.Shown(), f.Workspace)
 			if errors.Is(err, terminal.ErrLeftOpen) {

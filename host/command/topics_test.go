@@ -253,10 +253,10 @@ func TestConfigurationTopic(t *testing.T) {
 		t.Error(err)
 	}
 	// A key of a rule is explained once, whatever the list is that it stands in.
-	rule := regexp.MustCompile(`^(allow|ask|deny)\.`)
+	rule, variable := regexp.MustCompile(`^(allow|ask|deny)\.`), regexp.MustCompile(`^env\.set\..*`)
 	once := func(keys []string) []string {
 		for i := range keys {
-			keys[i] = rule.ReplaceAllString(keys[i], "rule.")
+			keys[i] = variable.ReplaceAllString(rule.ReplaceAllString(keys[i], "rule."), "env.set.*")
 		}
 		slices.Sort(keys)
 		return slices.Compact(keys)

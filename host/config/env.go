@@ -37,7 +37,7 @@ func (c *checker) env(k *envKeys) Env {
 		case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name == "" || name[0] <= '9':
 			c.wrong([]string{"env", "set"}, "set: %q is no name of a variable", name)
 		case strings.HasPrefix(name, "AGENT_"):
-			c.wrong([]string{"env", "set"}, "set: %s steers agent itself, and is given to no command", name)
+			c.wrong([]string{"env", "set"}, "set: %s is for this program, and is given to no command", name)
 		case strings.ContainsRune(k.Set[name], 0):
 			c.wrong([]string{"env", "set"}, "set: the value of %s holds a NUL byte", name)
 		}

@@ -75,7 +75,9 @@ func (d *driver) create(ctx context.Context, n New) error {
 	}
 	fault.Hit(fault.AfterClaim)
 	for _, text := range d.env.Told {
-		d.p.Note(n.Created.Run, "%s", text)
+		if n.Fresh { // one that goes on with a conversation says nothing new
+			d.p.Note(n.Created.Run, "%s", text)
+		}
 	}
 	if n.Recorded != nil {
 		n.Recorded()

@@ -197,7 +197,7 @@ type Env struct {
 	Tools   *tools.Registry     // all of the run's tools
 	Servers []journal.ServerPin // what MCP servers said of theirs
 	Notes   []string            // what is to be said of them; the journal of the run has them
-	Told    []string            // what whoever watches hears when the run is created, beside that
+	Told    []string            // what whoever watches hears when a conversation begins, beside that
 	Model   func(journal.RunCreated, *tools.Registry) (model.Model, error)
 	// Ask puts a question to the person at the terminal and returns the answer; nil when there is
 	// no terminal. It returns ErrLeftOpen when the person left the question open.

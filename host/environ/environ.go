@@ -122,7 +122,8 @@ func ofSession(name string) bool {
 		"ITERM_SESSION_ID", "VTE_VERSION", "TMUX", "TMUX_PANE", "STY", "INVOCATION_ID", "JOURNAL_STREAM":
 		return true
 	}
-	return strings.HasPrefix(name, "XDG_RUNTIME_") || strings.HasPrefix(name, "XDG_SESSION_") || strings.HasPrefix(name, "KONSOLE_")
+	of, rest, _ := strings.Cut(name, "_")
+	return of == "XDG" && (rest == "RUNTIME_DIR" || strings.HasPrefix(rest, "SESSION_")) || of == "KONSOLE"
 }
 
 func nameOf(variable string) string {

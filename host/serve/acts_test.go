@@ -36,7 +36,7 @@ func TestAnswers(t *testing.T) {
 		}
 		w.refused(w.ask("POST", path, body), status, code)
 	}
-	if a := w.ask("GET", "/v1/pending/"+p, ""); a.json(t, "request status") != "open" || a.json(t, "request shown") != "which one?\n  first\n  second" {
+	if a := w.ask("GET", "/v1/pending/"+p, ""); a.json(t, "request status") != "open" || a.json(t, "request shown") != "which one?\n  1  first\n  2  second" {
 		t.Fatalf("the question: %s", a.text)
 	}
 	for range 2 { // the same again is 200

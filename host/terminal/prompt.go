@@ -28,8 +28,9 @@ type Console interface {
 // Prompt is the controlling terminal while one question is put to it.
 type Prompt struct {
 	Console
-	in   *bufio.Reader
-	drop func() // drops what was typed and not read
+	in     *bufio.Reader
+	drop   func() // drops what was typed and not read
+	Closed func() // is called once the terminal is given back; nil for nobody
 }
 
 // NewPrompt puts questions to c; drop drops what was typed there and not read.
@@ -58,6 +59,9 @@ func OpenPrompt() (*Prompt, error) {
 // Close gives the terminal back.
 func (t *Prompt) Close() {
 	_ = t.Console.Close() // nothing that was written to a terminal can be lost by this
+	if t.Closed != nil {
+		t.Closed()
+	}
 }
 
 // Ask shows a question and reads lines until one is an answer. who is the run that asks, where
@@ -213,6 +217,51 @@ func (t *Prompt) Pick(ctx context.Context, what string, lines []string) (int, er
 	}
 }
 
+// Key is a key that answers, with what it leads to.
+type Key struct {
+	Key  byte
+	Does string
+}
+
+// Key asks until one of the keys is pressed, in either case, and returns it. Nothing else has to be
+// typed; where the terminal cannot give single keys, a line that begins with one is. It returns
+// ErrLeftOpen at the end of the input.
+func (t *Prompt) Key(ctx context.Context, what string, keys []Key) (byte, error) {
+	t.drop()
+	t.Say("? %s\n", what)
+	var names []string
+	for _, k := range keys {
+		names = append(names, string(k.Key))
+		t.Say("  %c  %s\n", k.Key, k.Does)
+	}
+	read := func() (string, error) { return t.ReadLine(ctx) }
+	if f, ok := t.Console.(*os.File); ok {
+		if restore, err := tty.SingleKeys(f); err == nil {
+			defer restore()
+			read = func() (string, error) { return t.read(ctx, 1) }
+		}
+	}
+	for {
+		t.Say("press %s: ", strings.Join(names, "/"))
+		typed, err := read()
+		for _, k := range keys {
+			if strings.EqualFold(strings.TrimSpace(typed)[:min(1, len(strings.TrimSpace(typed)))], string(k.Key)) {
+				t.Say("%c\n", k.Key)
+				return k.Key, nil
+			}
+		}
+		t.Say("\n")
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case errors.Is(err, io.EOF), typed == "\x04":
+			return 0, ErrLeftOpen
+		case err != nil:
+			return 0, fmt.Errorf("read the key: %v", err)
+		}
+	}
+}
+
 // Confirm asks once for a yes; everything else is none.
 func (t *Prompt) Confirm(ctx context.Context, what string) (bool, error) {
 	t.drop()
@@ -234,15 +283,24 @@ func (t *Prompt) Say(format string, args ...any) {
 
 // ReadLine reads one line. When ctx ends first it returns at once. Where a terminal knows no
 // deadline, what reads it ends with the process.
-func (t *Prompt) ReadLine(ctx context.Context) (string, error) {
+func (t *Prompt) ReadLine(ctx context.Context) (string, error) { return t.read(ctx, 0) }
+
+// read reads so many bytes; 0: one line.
+func (t *Prompt) read(ctx context.Context, bytes int) (string, error) {
 	type read struct {
 		line string
 		err  error
 	}
 	got := make(chan read, 1)
 	go func() {
-		line, err := t.in.ReadString('\n')
-		got <- read{line, err}
+		if bytes == 0 {
+			line, err := t.in.ReadString('\n')
+			got <- read{line, err}
+			return
+		}
+		b := make([]byte, bytes)
+		n, err := t.in.Read(b)
+		got <- read{string(b[:n]), err}
 	}()
 	select {
 	case r := <-got:

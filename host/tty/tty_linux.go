@@ -34,19 +34,28 @@ func OnTerminal(f *os.File, do func(fd int)) {
 	}
 }
 
+// SingleKeys has the terminal give each key at once, and not show it, until restore is called. The
+// keys that send a signal still do.
+func SingleKeys(f *os.File) (restore func(), err error) {
+	return without(f, unix.ECHO|unix.ICANON)
+}
+
 // HideInput has the terminal not show what is typed, until shown is called.
-func HideInput(f *os.File) (shown func(), err error) {
+func HideInput(f *os.File) (shown func(), err error) { return without(f, unix.ECHO) }
+
+// without turns modes of the terminal off, until restore is called.
+func without(f *os.File, modes uint32) (restore func(), err error) {
 	OnTerminal(f, func(fd int) {
 		var was *unix.Termios
 		if was, err = unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {
 			return
 		}
-		hidden := *was
-		hidden.Lflag &^= unix.ECHO
-		err = unix.IoctlSetTermios(fd, unix.TCSETS, &hidden)
-		shown = func() {
+		now := *was
+		now.Lflag &^= modes
+		err = unix.IoctlSetTermios(fd, unix.TCSETS, &now)
+		restore = func() {
 			OnTerminal(f, func(fd int) { _ = unix.IoctlSetTermios(fd, unix.TCSETS, was) }) // one that is gone shows nothing
 		}
 	})
-	return shown, err
+	return restore, err
 }

@@ -175,6 +175,7 @@ func toolLayers() []rule {
 		{dir: "tools/ignore", allow: []string{"tools/gitrepo/gitconfig", "tools/ignore/ignoretest"}, why: "what is ignored follows from the rules alone; who asks does not matter"},
 		{dir: "tools/scan", allow: []string{"recovery/fault", "recovery/journal", "tools/dirent", "tools/durable", "tools/ignore", "tools/ignore/ignoretest", "tools/toolstest"},
 			why: "what a workspace holds is read and made again alone; what is kept of it, and what is made again, it does not know"},
+		{dir: "host/talk", allow: []string{"host/terminal", "host/view", "recovery/journal"}, why: "a conversation is lines that stand for commands; how those are carried out is given to it"},
 		{dir: "host/environ", why: "which variables commands get follows from an environment and rules that are given"},
 		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
 	}

@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"agent/host"
+	"agent/host/terminal"
+	"agent/host/view"
+	"agent/recovery"
+)
+
+// begin starts the run. Where its thread is taken by one that has not ended, and a person is at the
+// terminal, they say in one key what is to become of the prompt: the run is ended for it, gets it
+// as a message, or stays as it is.
+func (s starting) begin(ctx context.Context, req host.StartRequest) (host.Outcome, error) {
+	out, err := s.Start(ctx, req)
+	err = s.Busy(ctx, err)
+	var busy *view.BusyError
+	if !errors.As(err, &busy) || s.Env.Ask == nil {
+		return out, err
+	}
+	key, askErr := s.steer(ctx, busy, req)
+	switch {
+	case askErr != nil:
+		return out, errors.Join(err, askErr)
+	case key == 'e':
+		if _, err := s.Cancel(ctx, busy.Run); err != nil {
+			return out, err
+		}
+		s.app.Say(s.app.Err, "agent: run %s is ended", busy.Run)
+		return s.Start(ctx, req)
+	case key == 'm':
+		return s.asMessage(ctx, busy.Run, req.Prompt)
+	}
+	return out, err
+}
+
+// steer asks what is to become of a run that has not ended.
+func (s starting) steer(ctx context.Context, busy *view.BusyError, req host.StartRequest) (byte, error) {
+	v, err := s.Now(ctx, busy.Run)
+	if err != nil {
+		return 0, err
+	}
+	release, err := s.show.Alone(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	t, err := s.app.Desk.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer t.Close()
+	whole := req.Input == "" && len(req.Setup.Images) == 0 // a message is text alone
+	keys := []terminal.Key{
+		{Key: 'e', Does: "ends it for good, and starts this prompt behind it"},
+		{Key: 'm', Does: "has it go on, and gives it this prompt as a message"},
+		{Key: 'n', Does: "does neither"},
+	}
+	if v.Owner != nil {
+		keys[1].Does = "gives this prompt to it as a message, while it goes on"
+	}
+	if busy.Status == recovery.StatusWaiting && v.Request != nil {
+		keys[1].Does += "; its question stays open"
+	}
+	if !whole {
+		keys = slices.Delete(keys, 1, 2)
+	}
+	return t.Key(ctx, fmt.Sprintf("run %s of this conversation has not ended: %s: %s",
+		v.ID, v.StatusText(s.Process.Now()), view.PromptStart(v.Prompt)), keys)
+}
+
+// asMessage gives the model of a run the prompt as a message: through whoever drives it, or here.
+func (s starting) asMessage(ctx context.Context, run, prompt string) (host.Outcome, error) {
+	told, err := host.Tell(ctx, s.Host, run, prompt)
+	if err != nil {
+		return host.Outcome{}, err
+	}
+	if told.Driven {
+		s.app.Say(s.app.Err, "agent: the message is kept; watch the run: agent attach %s", run)
+		return host.Outcome{}, &codeError{view.ExitDone}
+	}
+	return s.Resume(ctx, run, host.Changes{}, s.showPlan)
+}

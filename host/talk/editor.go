@@ -1,0 +1,88 @@
+package talk
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Keys as a terminal in raw mode sends them.
+const keyCtrlC = 3
+
+// errCleared says that Ctrl-C was pressed: what was typed is dropped.
+var errCleared = errors.New("the line was cleared")
+
+// editor reads messages at a terminal, with line editing and what was typed before at hand.
+type editor struct {
+	f       *os.File
+	t       *term.Terminal
+	history *history
+	last    byte // that was read
+}
+
+// Read notes the last key: the terminal reports Ctrl-C as it does the end of the input.
+func (e *editor) Read(b []byte) (int, error) {
+	n, err := e.f.Read(b)
+	if n > 0 {
+		e.last = b[n-1]
+	}
+	return n, err
+}
+
+func (e *editor) Write(b []byte) (int, error) { return e.f.Write(b) }
+
+// message reads one message: a line, or several where one ends with a backslash or several were
+// pasted. It returns io.EOF for Ctrl-D in an empty line, and errCleared for Ctrl-C.
+func (e *editor) message(prompt string) (string, error) {
+	fd := int(e.f.Fd())
+	was, err := term.MakeRaw(fd)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = term.Restore(fd, was) }() // a terminal that went away has no mode
+	if e.t == nil {
+		e.t = term.NewTerminal(e, "")
+		e.t.History = e.history
+	}
+	if width, height, err := term.GetSize(fd); err == nil && width > 0 {
+		_ = e.t.SetSize(width, height) // it only fails to redraw
+	}
+	e.t.SetBracketedPasteMode(true)
+	defer e.t.SetBracketedPasteMode(false)
+	e.t.SetPrompt(prompt)
+	var lines []string
+	for {
+		line, err := e.t.ReadLine()
+		switch {
+		case errors.Is(err, io.EOF) && e.last == keyCtrlC:
+			e.t = nil // with what stood in its line
+			return "", errCleared
+		case err != nil && !errors.Is(err, term.ErrPasteIndicator):
+			return "", err
+		}
+		pasted := err != nil
+		more := !pasted && strings.HasSuffix(line, `\`)
+		lines = append(lines, strings.TrimSuffix(line, `\`))
+		if !pasted && !more {
+			return strings.TrimSpace(strings.Join(lines, "\n")), nil
+		}
+		e.t.SetPrompt("… ")
+	}
+}
+
+// history is what was typed before, the newest last.
+type history struct{ lines []string }
+
+func (h *history) Add(line string) {
+	if line != "" && (len(h.lines) == 0 || h.lines[len(h.lines)-1] != line) {
+		h.lines = append(h.lines, line)
+	}
+}
+
+func (h *history) Len() int { return len(h.lines) }
+
+// At counts from the newest.
+func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
