@@ -71,6 +71,7 @@ func (a answerCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "value", Usage: "the answer as `JSON`"},
 			&cli.BoolFlag{Name: "no-resume", Usage: "only record the answer"},
+			outputFlag(),
 			refusalFlag(),
 			detachFlag(),
 			noRecoverFlag(),

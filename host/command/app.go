@@ -109,9 +109,10 @@ type commandLine struct {
 	*app.App
 	args   []string // as they were typed, with the binary's name
 	armed  string   // what is said about an armed fault point
-	drove  bool     // a run was driven: the exit code is its own
-	dir    string   // folder whose runs alone are meant
-	about  string   // id of the run that the command is about
+	answer app.AnswerFile
+	drove  bool   // a run was driven: the exit code is its own
+	dir    string // folder whose runs alone are meant
+	about  string // id of the run that the command is about
 	stops  *signals.Stops
 	handed string        // id of a run that goes on in the background
 	lines  *lines.Stream // of --output-format stream-json; else nil

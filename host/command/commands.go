@@ -84,7 +84,7 @@ func (a *commandLine) commands() []*cli.Command {
 		c.DisableSliceFlagSeparator = true // a comma may stand in the name of a file
 		c.OnUsageError = a.wrongUsage      // it is not inherited, and without it the error would come with the whole help
 		c.CommandNotFound = ownHelp        // of --help behind a run or a file, which is no topic of its own
-		c.Action = notEmpty(c.Action)
+		c.Action = a.notEmpty(c.Action)
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }) {
 			c.Action = a.oneObject(c.Action)
 		}
@@ -100,14 +100,18 @@ func ownHelp(ctx context.Context, c *cli.Command, _ string) {
 
 // notEmpty refuses a flag with an empty value: it is most often a variable of a script that was not
 // set, and to go on without the flag would be something else.
-func notEmpty(f cli.ActionFunc) cli.ActionFunc {
+func (a *commandLine) notEmpty(f cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
 		for _, flag := range c.Flags {
 			if text, ok := flag.Get().(string); ok && text == "" && flag.IsSet() {
 				return app.Usage(fmt.Errorf("--%s is empty: say what is meant, or leave it out; see agent %s --help", flag.Names()[0], c.Name))
 			}
 		}
-		if err := attended(c); err != nil {
+		err := attended(c)
+		if err == nil && slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "output" }) {
+			a.answer, err = app.NewAnswerFile(c.String("output"))
+		}
+		if err != nil {
 			return err
 		}
 		return f(ctx, c)

@@ -11,6 +11,7 @@ import (
 	"agent/host/fork"
 	"agent/host/report"
 	"agent/host/view"
+	"agent/recovery"
 )
 
 // report shows how far a run came, closes the session, and returns the exit code.
@@ -24,6 +25,9 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	s.show.Wait() // activity comes before the answer
 	s.settle()
 	code := outcomeCode(c, out)
+	if out.Status == recovery.StatusCompleted {
+		err = errors.Join(err, s.app.answer.Write(out.Text))
+	}
 	if !c.Bool("json") {
 		s.print(out)
 	}
@@ -52,6 +56,11 @@ func outcomeCode(c *cli.Command, out host.Outcome) int {
 		return view.ExitFailed
 	}
 	return code
+}
+
+// outputFlag has the answer of a run written to a file too.
+func outputFlag() cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the answer to `FILE` too, once the run has completed"}
 }
 
 func refusalFlag() cli.Flag {

@@ -30,8 +30,8 @@ outcome is unknown, and you decide. See agent help recovery.
 Without a run, those of this folder that can be resumed are listed, to pick
 one. last is the newest of them; --any looks in all folders. A message is for
 the model, before its next answer. With a run that is named, --dir says where
-its folder is now. With --detach the run goes on in the background: agent help
-background.
+its folder is now. With --detach the run goes on in the background: see agent
+help background.
 
 EXAMPLE
    agent resume
@@ -66,7 +66,7 @@ func (a resumeCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, with the reasons, and change nothing"},
 			&cli.BoolFlag{Name: "reclaim", Usage: "take a run back that agent export --move sent away: each call that acts asks first"},
 			&cli.BoolFlag{Name: "takeover", Usage: "ask the process that drives the run to let go, and end it if it does not"},
-		}, flags.ResumeLimits(), flags.ResumeModel(), []cli.Flag{refusalFlag(), detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
+		}, flags.ResumeLimits(), flags.ResumeModel(), []cli.Flag{outputFlag(), refusalFlag(), detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag()}),
 		Action: a.run,
 	}
 }

@@ -99,3 +99,32 @@ func TestSteerAfterCtrlC(t *testing.T) {
 		}
 	}
 }
+
+// The model of a run in mode plan knows that it is to plan, and that of another run reads nothing
+// of it. // issue 17, part 1
+func TestModelKnowsItPlans(t *testing.T) {
+	server, err := modeltest.Start(modeltest.Options{Script: modeltest.Script{Turns: []modeltest.Turn{{Text: "This is to be done."}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ANTHROPIC_API_KEY", modeltest.DefaultKey)
+	w := newWorld(t)
+	told := func() bool {
+		all := server.Exchanges()
+		return strings.Contains(string(all[len(all)-1].Body), "This run is in mode plan")
+	}
+	for _, tt := range []struct {
+		mode string
+		want bool
+	}{{"ask", false}, {"plan", true}} {
+		if code := w.agent("", "run", "--mode", tt.mode, "--model", "anthropic/claude-sonnet-4-5", "--base-url", server.URL(), "go"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, w.log.String())
+		}
+		if told() != tt.want || strings.Contains(w.log.String(), "carry it out:") != tt.want {
+			t.Errorf("mode %s: the model knows: %t\n%s", tt.mode, told(), w.log.String())
+		}
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -49,6 +49,7 @@ func (j judge) outcome(s *recovery.State) Outcome {
 		Run: s.Created.Run, Thread: s.Created.Thread, Status: s.Status, Cause: s.Cause, Detail: j.Store.Redact(s.Detail),
 		Text: j.Store.Redact(s.Final), Request: db.RedactValue(j.Store, s.Open), Turns: len(s.Turns), Flow: s.Created.Flow != nil, Usage: s.Usage, Estimated: s.Estimated, Took: s.Active,
 	}
+	o.Plan = s.Mode == journal.ModePlan && s.Created.Setup.Provider != "" && s.Created.Root == "" && s.Status == recovery.StatusCompleted
 	o.Cost, o.Priced = s.Cost()
 	if s.Below.Estimated {
 		o.Estimated.Add(s.Below.Usage)

@@ -285,11 +285,27 @@ func (mt *modelTurn) cacheKey() string {
 	return mt.named
 }
 
+// planOnly is what a model in mode plan is to know beside its system prompt: what it would be
+// refused, and what its answer is for.
+const planOnly = `
+# Mode plan
+
+This run is in mode plan: it looks, and changes nothing. Calls that write, and commands with more access than read, are refused; do not try them. Find out with calls that read what you need to know. Your last answer is the plan that a person decides on: what is to be changed, file by file and in which order, how it will be checked, and what you are not sure of. Say nowhere that any of it is done.
+`
+
+// system is the system prompt of the next request.
+func system(s *recovery.State) string {
+	if s.Mode == journal.ModePlan && s.Created.Setup.System != "" {
+		return s.Created.Setup.System + planOnly
+	}
+	return s.Created.Setup.System
+}
+
 // request is built from the facts alone, so it is the same before and after a crash.
 func (mt *modelTurn) request(messages []journal.Message, turn int) model.Request {
 	setup := mt.state.Created.Setup
 	req := model.Request{
-		System: setup.System, Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,
+		System: system(mt.state), Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,
 		Thread: mt.cacheKey(), Turn: turn,
 	}
 	for _, s := range mt.env.Tools.Specs() {

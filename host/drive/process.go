@@ -81,6 +81,8 @@ func (p *Process) journal() Journal {
 }
 
 // Outcome is how far a run came while this process drove it.
+//
+// Over budget: at most 26 fields: what a run did, took, left to people, and by whom it goes on
 type Outcome struct {
 	Run       string
 	Thread    string
@@ -100,6 +102,7 @@ type Outcome struct {
 	Turns     int
 	Calls     int
 	Flow      bool  // it is a flow
+	Plan      bool  // a model's answer in mode plan, which nobody carried out
 	Below     Below // what runs below it did
 	Usage     journal.Usage
 	Estimated journal.Usage    // charged beside it: requests that brought no answer

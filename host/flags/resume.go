@@ -81,7 +81,7 @@ func notWithAll(c *cli.Command) error {
 	if c.Bool("any") && c.Args().Present() && c.Args().First() != "last" {
 		return app.Usage(fmt.Errorf("--any goes with last, and with no run: %s says itself which one is meant", c.Args().First()))
 	}
-	for _, flag := range []string{"model", "base-url", "record", "redo"} {
+	for _, flag := range []string{"model", "base-url", "record", "redo", "output"} {
 		if c.Bool("all") && c.String(flag) != "" {
 			return app.Usage(fmt.Errorf("--%s is about one run: name the run instead of --all", flag))
 		}

@@ -71,6 +71,9 @@ func (r Reporter) completed(out host.Outcome) {
 		r.PrintAnswer(out.Text)
 	}
 	r.Say(r.Err, "run %s completed%s: %s", out.Run, view.BesidesText(out), view.TallyText(out))
+	if out.Plan {
+		r.Say(r.Err, "carry it out:  %s", view.CarryOut(out))
+	}
 }
 
 func (r Reporter) waiting(out host.Outcome) {

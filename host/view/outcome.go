@@ -36,6 +36,11 @@ func TallyText(o host.Outcome) string {
 	return fmt.Sprintf("%s, driven for %s%s", did, Duration(o.Took), After(Spent(o).Text()))
 }
 
+// CarryOut is the command that has a plan carried out.
+func CarryOut(o host.Outcome) string {
+	return "agent run --thread " + o.Thread + ` --mode ask "carry out the plan"`
+}
+
 // LeftText is the last line about a run that goes on without this process.
 func LeftText(o host.Outcome) string {
 	if o.Owner.PID > 0 {
@@ -113,6 +118,8 @@ func NewOutcome(o host.Outcome, code int, now time.Time) Outcome {
 		}
 	case code == ExitInterrupted:
 		v.Next = []string{"agent resume " + o.Run}
+	case o.Plan:
+		v.Next = []string{CarryOut(o)}
 	}
 	return v
 }
