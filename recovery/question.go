@@ -36,7 +36,7 @@ func permission(c *Call, why, doubts string) Record {
 		r.Choices, r.Hints = append(r.Choices, o.Answer), append(r.Hints, o.Says)
 	}
 	r.Choices = append(r.Choices, journal.AnswerNo)
-	r.Hints = append(r.Hints, "does not run it and informs the model; also with why: no, REASON")
+	r.Hints = append(r.Hints, "does not run it; the model gets why: no, REASON")
 	r.Schema = permissionSchema(r.Choices)
 	return Record{[]journal.Body{journal.RequestOpened{Request: r}}}
 }

@@ -131,7 +131,7 @@ func (st *story) proposal(words []string) journal.Proposal {
 		case "standing":
 			p.Offers = []journal.Offer{
 				{Answer: journal.AnswerAlways, Says: "runs it, and from now on here: shell", Rules: "[[allow]]\ntool = \"shell\"\n"},
-				{Answer: journal.AnswerNever, Says: "does not run it, and from now on denies here: shell", Rules: "[[deny]]\ntool = \"shell\"\n"},
+				{Answer: journal.AnswerNever, Says: "does not run it, and never here: shell", Rules: "[[deny]]\ntool = \"shell\"\n"},
 			}
 		case "deny":
 			p.Decision, p.Why = journal.DecisionDeny, "mode plan only reads"

@@ -33,7 +33,7 @@ func (p Policy) Offers(q Request) []journal.Offer {
 	offer(journal.AnswerPrefix, "runs it, and from now on here: ", prefix)
 	offer(journal.AnswerRun, "runs it, and until this run ends: ", widest)
 	offer(journal.AnswerEdits, "runs it, and from now on here: ", edits)
-	offer(journal.AnswerNever, "does not run it, and from now on denies here: ", p.Never(q))
+	offer(journal.AnswerNever, "does not run it, and never here: ", p.Never(q))
 	return out
 }
 
