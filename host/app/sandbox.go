@@ -16,7 +16,7 @@ import (
 // person's policy.
 func (a *App) sandbox(exe, home string) *sandbox.System {
 	s := &sandbox.System{
-		Exe: exe, Hidden: home, Probed: func() sandbox.Support { return a.enforces.support(exe) },
+		Exe: exe, Hidden: home, Caches: toolCaches(a), Probed: func() sandbox.Support { return a.enforces.support(exe) },
 		Settings: func() sandbox.Settings {
 			conf, err := a.Settings("")
 			if err != nil {
@@ -29,6 +29,15 @@ func (a *App) sandbox(exe, home string) *sandbox.System {
 		s.Guarded = []string{filepath.Dir(policy)}
 	}
 	return s
+}
+
+// toolCaches is the folder for caches of tools that commands with access write use; "" where no
+// place is known for it.
+func toolCaches(a *App) string {
+	if marks := marksFolder(a); marks != "" {
+		return filepath.Join(filepath.Dir(marks), "tools")
+	}
+	return ""
 }
 
 // enforced is what this system can enforce: found out once in a process, for the commands and for

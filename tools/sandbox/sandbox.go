@@ -10,6 +10,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -100,6 +101,7 @@ type Profile struct {
 	Support   Support  `json:"support"`             // what confines it; a start that cannot reach this is refused
 	Workspace string   `json:"workspace,omitempty"` // writable with Write
 	Temp      string   `json:"temp,omitempty"`      // with Write: the private temporary folder (TempFolder); with none, an empty one that is gone after
+	Cache     string   `json:"cache,omitempty"`     // with Write: where tools keep what they would work out again; among Writable
 	Hidden    []string `json:"hidden,omitempty"`    // folders that are not there: the state folder
 	Guarded   []string `json:"guarded,omitempty"`   // folders and files that can be read and never changed: the policy
 	Writable  []string `json:"writable,omitempty"`  // with Write: further folders and files
@@ -213,7 +215,7 @@ func (p Profile) environ(env []string) []string {
 	if temp != "" {
 		set["TMPDIR"] = temp
 		if !p.cacheWritable(env) {
-			set["XDG_CACHE_HOME"] = filepath.Join(temp, ".cache")
+			maps.Copy(set, caches(cmp.Or(p.Cache, filepath.Join(temp, ".cache"))))
 		}
 	}
 	if p.Access == Read {

@@ -16,6 +16,7 @@ type System struct {
 	Exe      string          // this binary
 	Hidden   string          // the state folder
 	Guarded  []string        // what holds the person's policy; the first is a folder, which is made where it is missing
+	Caches   string          // holds a folder a workspace for the caches of tools; "" is none
 	Settings func() Settings // of the person; nil is none; called once, when first needed
 	Probed   func() Support  // what Probe says of this system, for several who share it; nil: it is asked
 
@@ -77,6 +78,12 @@ func (s *System) Profile(a Access, workspace, run string, fixed ...string) (Prof
 			return p, fmt.Errorf("make it writable for commands ([sandbox] writable in config.toml): %w", err)
 		}
 		p.Writable = append(p.Writable, w)
+	}
+	if p.Cache, err = s.cacheOf(p.Workspace); err != nil {
+		return p, err
+	}
+	if p.Cache != "" {
+		p.Writable = append(p.Writable, p.Cache)
 	}
 	p.fix(fixed)
 	if run == "" {

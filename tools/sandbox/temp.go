@@ -82,6 +82,14 @@ func RemoveTemp(run string) error {
 	if err := private(path); err != nil {
 		return fmt.Errorf("remove the private temporary folder of run %s: %w", run, err)
 	}
+	if err := removeAll(path); err != nil {
+		return fmt.Errorf("remove the private temporary folder of run %s: %w", run, err)
+	}
+	return nil
+}
+
+// removeAll removes a folder that commands filled.
+func removeAll(path string) error {
 	if err := os.RemoveAll(path); err == nil {
 		return nil
 	}
@@ -93,8 +101,5 @@ func RemoveTemp(run string) error {
 		}
 		return nil
 	})
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove the private temporary folder of run %s: %w", run, err)
-	}
-	return nil
+	return os.RemoveAll(path)
 }

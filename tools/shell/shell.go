@@ -234,7 +234,7 @@ func (t shell) Tidy(run string) error {
 	if t.box == nil {
 		return nil
 	}
-	return sandbox.RemoveTemp(run)
+	return errors.Join(sandbox.RemoveTemp(run), sandbox.TrimCaches(t.box.Caches, fault.Now()))
 }
 
 func interpreterOf(name string) ([]string, error) {
