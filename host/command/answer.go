@@ -161,12 +161,12 @@ func answerArguments(c *cli.Command) (id string, r reply, err error) {
 	return id, r, nil
 }
 
-// becauseArguments takes what stands behind a no as its reason: agent answer p-3f9x no use the test
-// database.
+// becauseArguments takes what stands behind a no as a part of the answer, its reason: agent answer
+// p-3f9x no use the test database.
 func becauseArguments(args []string) []string {
 	for i := range min(len(args), 2) {
 		if word := strings.TrimRight(args[i], ",:;"); word == journal.AnswerNo && i+1 < len(args) {
-			return append(slices.Clone(args[:i]), recovery.NoBecause+strings.Join(args[i+1:], " "))
+			return append(slices.Clone(args[:i]), strings.Join(args[i:], " "))
 		}
 	}
 	return args

@@ -78,7 +78,7 @@ func (t shell) withoutVariables(c tools.Call, printed string) string {
 	}
 	var named []string
 	for _, name := range t.hidden {
-		if strings.Contains(a.Command, name) || strings.Contains(printed, name) {
+		if names(a.Command, name) || names(printed, name) {
 			named = append(named, name)
 		}
 	}
@@ -86,6 +86,23 @@ func (t shell) withoutVariables(c tools.Call, printed string) string {
 		return ""
 	}
 	return fmt.Sprintf("[not in a command's environment, because they are secrets: %s; the person can let them through: agent help secrets]", strings.Join(named, ", "))
+}
+
+// names says whether a text has the name of a variable in it, as a word of its own.
+func names(text, name string) bool {
+	part := func(i int) bool {
+		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' || text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z')
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		if i += at; !part(i-1) && !part(i+len(name)) {
+			return true
+		}
+		at = i + 1
+	}
 }
 
 // deniedBy says that the command's access may be why it failed, where what it printed reads like
