@@ -98,12 +98,13 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// ofShell says whether a variable is about the shell that it was found in, or has commands run
-// something else than they name: what a shell reads before a script, or another repository than
-// that of the folder.
+// ofShell says whether a variable is about the shell that it was found in, wants a person at a
+// terminal, or has commands run something else than they name: what a shell reads before a script,
+// or another repository than that of the folder.
 func ofShell(name string) bool {
 	switch name {
 	case "_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES",
+		"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
 		"BASH_ENV", "ENV", "BASHOPTS", "SHELLOPTS", "PS4", "CDPATH", "GLOBIGNORE", "IFS", "PROMPT_COMMAND", "POSIXLY_CORRECT",
 		"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR",
 		"GIT_PREFIX", "GIT_NAMESPACE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",

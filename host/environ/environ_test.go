@@ -17,7 +17,7 @@ func secret(name, value string) bool {
 func TestChoose(t *testing.T) {
 	there := []string{
 		"PATH=/a", "TERM=xterm", "MY_TOKEN=x", "OTHER=ghp_1", "HOME=/home/ada", "GOPATH=/go", "PATH=/b", "no equals sign", "=odd",
-		"PWD=/x", "_=/bin/agent", "BASH_ENV=/x", "BASH_FUNC_go%%=() { :; }", "GIT_DIR=/other/.git", "GIT_AUTHOR_NAME=Ada", "AGENT_HOME=/s",
+		"PWD=/x", "EDITOR=code --wait", "_=/bin/agent", "BASH_ENV=/x", "BASH_FUNC_go%%=() { :; }", "GIT_DIR=/other/.git", "GIT_AUTHOR_NAME=Ada", "AGENT_HOME=/s",
 		"SSH_AUTH_SOCK=/run/s", "A_TOKEN=y", "EMPTY=",
 	}
 	for _, tt := range []struct {

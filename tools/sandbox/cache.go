@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"agent/recovery/fault"
 )
 
 // Bounds of what commands with access write keep between them.
@@ -41,7 +43,7 @@ func (s *System) cacheOf(workspace string) (string, error) {
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
 		err = private(dir)
 		if err == nil {
-			now := time.Now()
+			now := fault.Now()
 			err = os.Chtimes(dir, now, now) // it is in use
 		}
 		if err != nil {
