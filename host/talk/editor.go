@@ -12,15 +12,13 @@ import (
 // Keys as a terminal in raw mode sends them.
 const keyCtrlC = 3
 
-// errCleared says that Ctrl-C was pressed: what was typed is dropped.
-var errCleared = errors.New("the line was cleared")
-
 // editor reads messages at a terminal, with line editing and what was typed before at hand.
 type editor struct {
 	f       *os.File
 	t       *term.Terminal
 	history *history
 	last    byte // that was read
+	cleared bool // Ctrl-C was the last that was pressed
 }
 
 // Read notes the last key: the terminal reports Ctrl-C as it does the end of the input.
@@ -35,7 +33,8 @@ func (e *editor) Read(b []byte) (int, error) {
 func (e *editor) Write(b []byte) (int, error) { return e.f.Write(b) }
 
 // message reads one message: a line, or several where one ends with a backslash or several were
-// pasted. It returns io.EOF for Ctrl-D in an empty line, and errCleared for Ctrl-C.
+// pasted. Ctrl-C drops what was typed. It returns io.EOF for Ctrl-D in an empty line, and for Ctrl-C
+// once more.
 func (e *editor) message(prompt string) (string, error) {
 	fd := int(e.f.Fd())
 	was, err := term.MakeRaw(fd)
@@ -43,26 +42,25 @@ func (e *editor) message(prompt string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = term.Restore(fd, was) }() // a terminal that went away has no mode
-	if e.t == nil {
-		e.t = term.NewTerminal(e, "")
-		e.t.History = e.history
-	}
-	if width, height, err := term.GetSize(fd); err == nil && width > 0 {
-		_ = e.t.SetSize(width, height) // it only fails to redraw
-	}
-	e.t.SetBracketedPasteMode(true)
-	defer e.t.SetBracketedPasteMode(false)
-	e.t.SetPrompt(prompt)
+	e.start(fd, prompt)
+	defer func() { e.t.SetBracketedPasteMode(false) }()
 	var lines []string
 	for {
 		line, err := e.t.ReadLine()
 		switch {
-		case errors.Is(err, io.EOF) && e.last == keyCtrlC:
-			e.t = nil // with what stood in its line
-			return "", errCleared
+		case errors.Is(err, io.EOF) && e.last == keyCtrlC && !e.cleared:
+			e.cleared, e.t, lines = true, nil, nil // with what stood in its line
+			e.start(fd, prompt)
+			// The mode stays: Ctrl-C is a key here, and a signal outside.
+			_, err = e.t.Write([]byte("(Ctrl-C again, Ctrl-D or /quit leaves)\n"))
+			if err != nil {
+				return "", err
+			}
+			continue
 		case err != nil && !errors.Is(err, term.ErrPasteIndicator):
 			return "", err
 		}
+		e.cleared = false
 		pasted := err != nil
 		more := !pasted && strings.HasSuffix(line, `\`)
 		lines = append(lines, strings.TrimSuffix(line, `\`))
@@ -71,6 +69,19 @@ func (e *editor) message(prompt string) (string, error) {
 		}
 		e.t.SetPrompt("… ")
 	}
+}
+
+// start prepares the terminal for a message.
+func (e *editor) start(fd int, prompt string) {
+	if e.t == nil {
+		e.t = term.NewTerminal(e, "")
+		e.t.History = e.history
+	}
+	if width, height, err := term.GetSize(fd); err == nil && width > 0 {
+		_ = e.t.SetSize(width, height) // it only fails to redraw
+	}
+	e.t.SetBracketedPasteMode(true)
+	e.t.SetPrompt(prompt)
 }
 
 // history is what was typed before, the newest last.

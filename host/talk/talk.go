@@ -42,7 +42,6 @@ on in the next one.
 func (c *Conversation) Run(f *os.File) int {
 	d := &Desk{thread: c.Thread}
 	e := &editor{f: f, history: &history{lines: c.Before}}
-	cleared := false
 	for {
 		var err error
 		text := d.waiting()
@@ -52,18 +51,14 @@ func (c *Conversation) Run(f *os.File) int {
 			c.Say("> %s", text)
 		}
 		switch {
-		case errors.Is(err, errCleared) && cleared, errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF):
 			c.Say("")
 			return view.ExitDone
-		case errors.Is(err, errCleared):
-			c.Say("\n(Ctrl-C again, Ctrl-D or /quit leaves)")
-			cleared = true
-			continue
 		case err != nil:
 			c.Say("agent: read what is typed: %v", err)
 			return view.ExitFailed
 		}
-		if cleared = false; text == "" {
+		if text == "" {
 			continue
 		}
 		args, leave := c.meant(text, d)
