@@ -33,8 +33,8 @@ func (e *editor) Read(b []byte) (int, error) {
 func (e *editor) Write(b []byte) (int, error) { return e.f.Write(b) }
 
 // message reads one message: a line, or several where one ends with a backslash or several were
-// pasted. Ctrl-C drops what was typed. It returns io.EOF for Ctrl-D in an empty line, and for Ctrl-C
-// once more.
+// pasted. Ctrl-C drops what was typed. It returns io.EOF for Ctrl-D in an empty line, and for
+// Ctrl-C once more.
 func (e *editor) message(prompt string) (string, error) {
 	fd := int(e.f.Fd())
 	was, err := term.MakeRaw(fd)
