@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"agent/host/stream"
 	"agent/host/view"
 	"agent/recovery/journal"
@@ -20,9 +22,7 @@ func (t *Printer) Fact(run string, e journal.Event) {
 	case journal.ModelAnswered:
 		t.answered(run, e, b)
 	case journal.CallStarted:
-		c := t.call(run, b.Place)
-		c.since = e.Time
-		t.Line(Cyan, ">", fmt.Sprintf("%s %s%s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), view.AllowedBy(c.Proposal, t.Whole), carried(b.Child)))
+		t.started(run, e.Time, b)
 	case journal.CallSettled:
 		t.settled(run, b)
 	case journal.CallJudged:
@@ -61,6 +61,24 @@ func (t *Printer) Fact(run string, e journal.Event) {
 		if !t.phaseFact(run, e) && !t.filesFact(run, e.Body) {
 			t.aboutRun(e)
 		}
+	}
+}
+
+// started prints that a call runs. On a terminal, where the line of progress shows that, it waits
+// for the call's first output: a call that prints nothing then takes one line.
+func (t *Printer) started(run string, at time.Time, b journal.CallStarted) {
+	c := t.call(run, b.Place)
+	c.since = at
+	c.said, c.begins = false, fmt.Sprintf("%s %s%s%s%s%s", b.Place, t.id(c.ID), c.name(), attempt(b.Place), view.AllowedBy(c.Proposal, t.Whole), carried(b.Child))
+	if !t.out.moves || t.Whole || b.Child != "" {
+		t.sayStart(c)
+	}
+}
+
+func (t *Printer) sayStart(c *activeCall) {
+	if !c.said && c.begins != "" {
+		t.Line(Cyan, ">", c.begins)
+		c.said = true
 	}
 }
 
@@ -173,18 +191,45 @@ func (t *Printer) created(b journal.RunCreated) {
 		return
 	}
 	if b.Flow != nil {
-		t.Line(Bold, "flow", fmt.Sprintf("%s  %s, mode %s, %s, in %s", b.Run, b.Prompt, b.Mode, view.LimitText(b.Limits), b.Folder))
-		t.Line(Dim, " ", fmt.Sprintf("the phases: agent show %s   after an interruption: agent resume %s", b.Run, b.Run))
+		t.head("flow", b, b.Prompt)
+		t.parts(Dim, " ", "   ", "the phases: agent show "+b.Run, "after an interruption: agent resume "+b.Run)
 		return
 	}
-	t.Line(Bold, "run", fmt.Sprintf("%s  model %s, mode %s, %s, in %s", b.Run, view.ModelText(b), b.Mode, view.LimitText(b.Limits), b.Folder))
-	t.Line(Dim, " ", fmt.Sprintf("watch: agent show --follow %s   after an interruption: agent resume %s", b.Run, b.Run))
+	t.head("run", b, "model "+view.ModelText(b))
+	t.parts(Dim, " ", "   ", "watch: agent show --follow "+b.Run, "after an interruption: agent resume "+b.Run)
 	if b.Input != "" {
 		t.Line(Dim, " ", "piped in: "+view.Bytes(int64(len(b.Input))))
 	}
 	if files := view.ShownFiles(b); files != "" {
 		t.Line(Dim, " ", "shown to the model: "+files)
 	}
+}
+
+// head prints what a run is: kind, id, what and the rest of it.
+func (t *Printer) head(kind string, b journal.RunCreated, what string) {
+	in := "in " + view.Tilde(t.Home, b.Folder)
+	t.parts(Bold, kind, ", ", b.Run+"  "+what, "mode "+string(b.Mode), view.LimitText(b.Limits), in)
+}
+
+// parts prints parts of a sentence, with sep between them, on as few lines as they fit on, whole.
+func (t *Printer) parts(st Style, mark, sep string, parts ...string) {
+	line, width := "", displaywidth.String(mark)
+	for i, p := range parts {
+		p = stream.Sanitize(p)
+		if i+1 < len(parts) {
+			p += strings.TrimRight(sep, " ")
+		}
+		gap := strings.TrimLeft(sep, ",")
+		if line != "" && width+displaywidth.String(line+gap+p) >= t.out.fits() {
+			t.Line(st, mark, line)
+			st, mark, width, line = Dim, " ", 1, ""
+		}
+		if line != "" {
+			line += gap
+		}
+		line += p
+	}
+	t.Line(st, mark, line)
 }
 
 // answered learns the turn's calls, and prints the text of the answer where the person does not get
@@ -249,17 +294,17 @@ func (t *Printer) settled(run string, b journal.CallSettled) {
 	}
 	c.since = time.Time{}
 	st, mark := outcomeMark(r.Outcome)
-	name := c.Tool
-	if name == "" {
-		name = "call"
+	allowed := ""
+	if !c.said && c.begins != "" {
+		allowed = view.AllowedBy(c.Proposal, t.Whole)
 	}
 	words := view.ResultText(r)
-	if name == "confirm_action" && r.Outcome == journal.OutcomeOK && isNo(r.Content) {
+	if c.Tool == "confirm_action" && r.Outcome == journal.OutcomeOK && isNo(r.Content) {
 		st, mark, words = Yellow, "-", "no"
 	}
 	unknown := r.Outcome == journal.OutcomeUnknown
 	if t.Whole || !unknown || r.How != journal.HowTold { // else recovery's decision was just shown
-		t.Line(st, mark, fmt.Sprintf("%s %s: %s", b.Place, name, words))
+		t.Line(st, mark, fmt.Sprintf("%s %s: %s%s", b.Place, c.short(), words, allowed))
 	}
 	if text := t.resultText(c.ID, r, shown); text != "" {
 		t.Block(text)

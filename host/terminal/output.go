@@ -8,10 +8,12 @@ import (
 	"agent/host/view"
 )
 
-// What is shown of a call's live output. A flood shows its beginning as it comes and its end when
-// the call ends; the record has more, and says where.
+// What is shown of a call's live output: its beginning as it comes, and its end when the call ends;
+// the record has more, and says where. On a terminal that is little, and the line of progress shows
+// what comes meanwhile. A log, which nobody watches, gets more.
 const (
 	liveLines = 400
+	foldLines = 10
 	liveBytes = 128 << 10
 	liveTail  = 10
 )
@@ -24,15 +26,17 @@ type liveOutput struct {
 	line  []byte
 	cut   int // bytes of the present line that are not kept
 
+	fold         bool     // for a terminal, which shows how it goes on below
 	lines, bytes int      // shown
 	held         int      // lines that were not shown
 	tail         []string // the last of them
 	lost         bool     // nothing came since pieces were missed
+	missed       bool     // pieces were missed: how many lines there were is not known
 	gapped       bool     // that was printed, and no whole line came since
 }
 
-func newLiveOutput(emit func(line string)) *liveOutput {
-	o := &liveOutput{emit: emit}
+func newLiveOutput(fold bool, emit func(line string)) *liveOutput {
+	o := &liveOutput{emit: emit, fold: fold}
 	o.clean = stream.NewSanitizer(lineWriter{o})
 	return o
 }
@@ -72,14 +76,17 @@ func (o *liveOutput) keep(p []byte) {
 func (o *liveOutput) endLine() {
 	line := view.Clipped(string(o.line), len(o.line)+o.cut)
 	o.line, o.cut = o.line[:0], 0
-	if o.lines < liveLines && o.bytes+len(line) <= liveBytes {
+	most := liveLines
+	if o.fold {
+		most = foldLines
+	}
+	if o.held == 0 && o.lines < most && o.bytes+len(line) <= liveBytes {
 		o.lines++
 		o.bytes += len(line)
 		o.emit(line)
 		return
 	}
-	if o.held == 0 {
-		o.lines, o.bytes = liveLines, liveBytes // from here on nothing more
+	if o.held == 0 && !o.fold {
 		o.emit("… more output follows; its end is shown when the call ends")
 	}
 	o.held++
@@ -97,7 +104,7 @@ func (o *liveOutput) end(more string) {
 		o.endLine()
 	}
 	if gap := o.held - len(o.tail); gap > 0 {
-		o.emit(fmt.Sprintf("… %d lines are not shown here: %s", gap, more))
+		o.emit(fmt.Sprintf("… %s not shown here: %s", o.uncounted(gap), more))
 	}
 	for _, l := range o.tail {
 		o.emit(l)
@@ -105,22 +112,32 @@ func (o *liveOutput) end(more string) {
 	o.tail, o.held = nil, 0
 }
 
+func (o *liveOutput) uncounted(gap int) string {
+	switch {
+	case o.missed:
+		return "more lines are"
+	case gap == 1:
+		return "1 line is"
+	}
+	return fmt.Sprintf("%d lines are", gap)
+}
+
 // some says whether there was any output.
 func (o *liveOutput) some() bool { return o != nil && o.lines > 0 }
 
-// hidden is how many lines wait for the end.
-func (o *liveOutput) hidden() int {
-	if o == nil {
-		return 0
+// hidden is how many lines wait for the end, and the last of them.
+func (o *liveOutput) hidden() (n int, last string) {
+	if o == nil || o.held == 0 {
+		return 0, ""
 	}
-	return o.held
+	return o.held, o.tail[len(o.tail)-1]
 }
 
 // gap says that pieces were missed.
 func (o *liveOutput) gap() {
-	o.lost = true
-	if o.gapped {
-		return // neighbours are one gap
+	o.lost, o.missed = true, true
+	if o.gapped || o.held > 0 {
+		return // neighbours are one gap, and so is what is not shown anyway
 	}
 	if len(o.line) > 0 {
 		o.endLine()

@@ -11,7 +11,7 @@ import (
 // lines feeds pieces to a live output and returns the lines that it showed.
 func lines(pieces ...string) []string {
 	var out []string
-	o := newLiveOutput(func(l string) { out = append(out, l) })
+	o := newLiveOutput(false, func(l string) { out = append(out, l) })
 	for _, p := range pieces {
 		o.add([]byte(p))
 	}
@@ -62,7 +62,7 @@ func TestFloodIsBounded(t *testing.T) {
 // A line without an end takes no memory without an end.
 func TestLongLineIsBounded(t *testing.T) {
 	piece := strings.Repeat("ä", 32<<10)
-	o := newLiveOutput(func(string) {})
+	o := newLiveOutput(false, func(string) {})
 	for range 64 {
 		o.add([]byte(piece))
 	}

@@ -18,6 +18,7 @@ type Printer struct {
 	calls   map[string]*activeCall
 	runs    map[string]knownRun
 	asked   map[string]time.Time // since when each run's model is asked
+	Home    string               // the person's, which paths are shortened by
 	// Thinking shows what a model thinks.
 	Thinking bool
 	// Diffs shows what file tools changed; nil where contents are not at hand.
@@ -46,6 +47,8 @@ type knownRun struct {
 type activeCall struct {
 	journal.Proposal
 	since  time.Time // it runs since then; zero when it does not
+	said   bool      // a line before said what it does
+	begins string    // the line of its start
 	output *liveOutput
 }
 
@@ -92,6 +95,14 @@ func (c *activeCall) name() string {
 		return "call"
 	}
 	return view.CallName(c.Tool, c.Args)
+}
+
+// short is the call without what it acts on, where a line before said that.
+func (c *activeCall) short() string {
+	if c.said && c.Tool != "" {
+		return c.Tool
+	}
+	return c.name()
 }
 
 // print puts a line on the screen, with the run before it where that is a child.

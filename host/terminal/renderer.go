@@ -172,8 +172,9 @@ func (r *Renderer) event(run string, e journal.Event) {
 func (r *Renderer) output(run string, p journal.Place, b []byte) {
 	c := r.call(run, p)
 	if c.output == nil {
-		c.output = newLiveOutput(func(line string) { r.print(r.out.paint(Dim, r.bar(c, p)) + line) })
+		c.output = newLiveOutput(r.out.moves, func(line string) { r.print(r.out.paint(Dim, r.bar(c, p)) + line) })
 	}
+	r.sayStart(c)
 	if len(b) == 0 {
 		c.output.gap()
 		return
@@ -287,8 +288,8 @@ func (r *Renderer) progress(now time.Time) string {
 	}
 	if first != nil {
 		what, since = first.name(), first.since
-		if n := first.output.hidden(); n > 0 {
-			what += fmt.Sprintf(", %d more lines", n)
+		if n, last := first.output.hidden(); n > 0 {
+			what = fmt.Sprintf("%s: %s", view.Count(n, "more line"), last)
 		}
 		if running > 1 {
 			what += fmt.Sprintf(" (and %d more)", running-1)

@@ -53,6 +53,15 @@ func terminalWidth(f *os.File) int {
 	return 80
 }
 
+// fits is how many columns a line may have that is not to be wrapped.
+func (s *Screen) fits() int {
+	const most = 100
+	if !s.moves {
+		return most
+	}
+	return min(most, s.width())
+}
+
 // terminalFile is the terminal behind a writer, if there is one.
 func terminalFile(w any) (*os.File, bool) {
 	if out, ok := w.(*watched); ok {

@@ -149,6 +149,6 @@ func (t *Terminal) Undelivered() error {
 // Printer prints to w what the person asked for.
 func (t *Terminal) Printer(w io.Writer) *Printer {
 	p := NewPrinter(NewScreen(w, t.Getenv))
-	p.Thinking = t.Thinking
+	p.Thinking, p.Home = t.Thinking, t.Getenv("HOME")
 	return p
 }

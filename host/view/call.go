@@ -212,7 +212,11 @@ func confinedText(p journal.Proposal) string {
 // record. What only reads, and what the person wrote, is marked in the record alone: the first
 // where its calls are shown one by one.
 func AllowedBy(p journal.Proposal, whole bool) string {
-	words, _, _ := strings.Cut(p.Why, ": ")
+	words, rule, _ := strings.Cut(p.Why, ": ")
+	if words == "rule" { // of the command line or of an answer: it stands nowhere else
+		rule, _, _ = strings.Cut(rule, "; ")
+		words += " " + rule
+	}
 	switch {
 	case p.Decision != journal.DecisionAllow || p.Why == "":
 		return ""
