@@ -32,6 +32,8 @@ type StartRequest struct {
 	Setup    journal.Setup
 	Rules    string // of permission for this run alone, as they stand in a configuration
 
+	OutputSchema json.RawMessage // which the answer must fit; nil for none
+
 	Flow   json.RawMessage // definition of the flow that it is; nil for none. Source is its file then
 	Digest string          // SHA-256 of that file, hex
 	Task   string          // what the flow is to be carried out for
@@ -121,7 +123,7 @@ func (h *Host) created(
 	c = journal.RunCreated{
 		Run: cmp.Or(req.Run, NewRunID()), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
-		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup, Rules: req.Rules,
+		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup, Terms: journal.Terms{Rules: req.Rules, OutputSchema: req.OutputSchema},
 		Called: journal.Called{StartKey: req.StartKey, StartDigest: req.StartDigest, Name: req.Name}, Digest: req.Digest,
 		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task}, Branch: journal.Branch{From: req.From, Rewind: req.Rewind},
 	}

@@ -38,6 +38,8 @@ type Asked struct {
 	Timeout   *time.Duration `json:"timeout,omitempty"`
 	Expire    time.Duration  `json:"expire,omitempty"`
 	Rules     string         `json:"rules,omitempty"`
+
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 }
 
 // AskedNewest is Asked.Thread of a request that goes on with the newest thread of its folder.

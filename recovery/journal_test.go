@@ -63,6 +63,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeOK || s.Turns[0].Calls[1].Decision != journal.DecisionAsk {
 		t.Errorf("the journal with standing answers says %q, %+v", s.Status, s.Turns[0].Calls)
 	}
+	s = readGolden(t, "testdata/journal-v1-schema.jsonl", fields)
+	if s.Misfits != 1 || string(s.Created.OutputSchema) != `{"type":"object","required":["name"]}` {
+		t.Errorf("the journal with an output schema says %d misfits of %s", s.Misfits, s.Created.OutputSchema)
+	}
 	s = readGolden(t, "testdata/journal-v1-widths.jsonl", fields)
 	if c := s.Turns[0].Calls; c[0].Approved != "b:1" || c[1].Denied != "ana said no: push nothing today" || s.Created.Rules == "" {
 		t.Errorf("the journal with answers of several widths says %+v, %+v", c[0], c[1])

@@ -156,6 +156,9 @@ func (s *State) apply(e journal.Event) error {
 	case journal.TurnSettled:
 		return s.turnSettled(e, b)
 	case journal.MessageAdded:
+		if b.Misfit {
+			s.Misfits++
+		}
 		return s.shown.Add(s.run(), e.Turn, b)
 	default:
 		return s.applyCall(e)

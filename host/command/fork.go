@@ -80,6 +80,9 @@ func (a forkCommand) fork(ctx context.Context, c *cli.Command) error {
 	if req.Rules, err = flags.Rules(c); err != nil {
 		return err
 	}
+	if req.OutputSchema, err = flags.OutputSchema(c); err != nil {
+		return err
+	}
 	if req.Prompt, err = a.forkPrompt(ctx, c.Args().Get(1)); err != nil {
 		return err
 	}

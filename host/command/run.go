@@ -148,6 +148,9 @@ func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.Star
 	if err == nil {
 		req.Rules, err = flags.Rules(c)
 	}
+	if err == nil {
+		req.OutputSchema, err = flags.OutputSchema(c)
+	}
 	if err != nil {
 		return req, err
 	}

@@ -31,6 +31,9 @@ func (s starting) completeFlow(ctx context.Context, given flags.Run, req *host.S
 	if err != nil {
 		return app.Usage(err)
 	}
+	if req.OutputSchema != nil {
+		return app.Usage(errors.New("--output-schema: a flow has no answer of a model; give an output of a phase a schema (agent help flows)"))
+	}
 	def := &p.Definition
 	if err := checkTask(def, name, req.Task); err != nil {
 		return err

@@ -134,6 +134,15 @@ func (j judge) goesOn(s *recovery.State, c *recovery.Call) bool {
 	return ok && c.Child == "" && a.Find(context.Background(), callFor(s, c)).State == recovery.ProcessRunning
 }
 
+// instead is what follows from the journal, or what is to be recorded first: what was seen just
+// now, or that an answer is not the one that was asked for.
+func (j judge) instead(ctx context.Context, s *recovery.State, facts []journal.Body) []journal.Body {
+	if gone := j.noneAlive(ctx, s, facts); gone != nil {
+		return []journal.Body{gone}
+	}
+	return fitted(s, facts)
+}
+
 // noneAlive looks again for the call that a question calls possibly running, at the moment when it
 // is to be asked. It returns the fact that nothing of it runs any more; nil when that is not so, or
 // is not known.

@@ -120,13 +120,10 @@ func (d *driver) lastWords(ctx context.Context) (bool, error) {
 	return d.state.Seq != before, nil
 }
 
-// recordNext records what follows from the journal, or first what was seen just now and lets
+// recordNext records what follows from the journal, or first what instead says, and lets
 // something else follow. The end of a turn is step 7.
 func (d *driver) recordNext(ctx context.Context, facts []journal.Body) {
-	if gone := d.judge().noneAlive(ctx, d.state, facts); gone != nil {
-		facts = []journal.Body{gone}
-	}
-	d.recordAll(facts)
+	d.recordAll(d.judge().instead(ctx, d.state, facts))
 }
 
 // startsSomething tells what a full disk forbids from what is under way and must be brought home.

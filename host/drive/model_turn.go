@@ -295,10 +295,14 @@ This run is in mode plan: it looks, and changes nothing. Calls that write, and c
 
 // system is the system prompt of the next request.
 func system(s *recovery.State) string {
-	if s.Mode == journal.ModePlan && s.Created.Setup.System != "" {
-		return s.Created.Setup.System + planOnly
+	text := s.Created.Setup.System
+	if s.Mode == journal.ModePlan && text != "" {
+		text += planOnly
 	}
-	return s.Created.Setup.System
+	if of := s.Created.OutputSchema; of != nil {
+		text += outputOnly + string(of) + "\n"
+	}
+	return text
 }
 
 // request is built from the facts alone, so it is the same before and after a crash.

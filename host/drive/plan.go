@@ -322,9 +322,7 @@ func (j judge) then(ctx context.Context, s *recovery.State) string {
 			if s.Stopping != nil {
 				return "end the run: " + j.Store.Redact(s.Stopping.Reason)
 			}
-			if gone := j.noneAlive(ctx, s, a.Facts); gone != nil {
-				a.Facts = []journal.Body{gone}
-			}
+			a.Facts = j.instead(ctx, s, a.Facts)
 			for _, f := range a.Facts {
 				if o, ok := f.(journal.RequestOpened); ok {
 					return "ask: " + words.Brief(j.Store.Redact(o.Request.Message), 200)

@@ -36,6 +36,7 @@ func Model() []cli.Flag {
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
 		&cli.StringSliceFlag{Name: "allow", Usage: "in this run, do not ask about what `RULE` says, such as \"go test *\" or edits (agent help permissions); may be given again"},
 		&cli.StringSliceFlag{Name: "deny", Usage: "in this run, refuse what `RULE` says, such as \"git push *\"; may be given again"},
+		&cli.StringFlag{Name: "output-schema", Usage: "the answer must be JSON that the JSON Schema in `FILE` describes: one that is not is asked for once more, and then fails the run"},
 		&cli.StringFlag{Name: "start-key", Usage: "name this start `KEY`: given again, it is the same run and never a second one", Validator: host.CheckStartKey},
 		Record(),
 	}
@@ -48,6 +49,7 @@ type Run struct {
 	Idle   time.Duration
 	Record string // absolute
 	Flow   bool   // the prompt is a flow
+	schema bool   // the answer is to fit one
 }
 
 // ReadRun reads and checks the flags of Model, and --mode, --max-turns and --timeout.
@@ -56,7 +58,7 @@ func ReadRun(c *cli.Command) (Run, error) {
 		Wish: app.Wish{
 			Model: c.String("model"), BaseURL: c.String("base-url"), Effort: journal.Effort(c.String("effort")), NoCompact: c.Bool("no-compact"),
 		},
-		Idle: c.Duration("idle"),
+		Idle: c.Duration("idle"), schema: c.IsSet("output-schema"),
 	}
 	if c.Bool("runbook") {
 		f.Runbook = "--runbook"
@@ -104,6 +106,7 @@ func (f Run) Vain(ch app.Choice) error {
 		{none && f.Limits.MaxTokens != nil, "--max-tokens"},
 		{none && f.Limits.MaxCost != nil, "--max-cost"},
 		{none && f.NoCompact, "--no-compact"},
+		{none && f.schema, "--output-schema"},
 	} {
 		if flag.given {
 			return app.Usage(fmt.Errorf("%s: the model %s asks no provider", flag.text, ch.Name))

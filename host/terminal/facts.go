@@ -31,6 +31,7 @@ func (t *Printer) Fact(run string, e journal.Event) {
 			c.since = e.Time
 		}
 		t.Line(Yellow, "~", view.VerdictLine(b.Place, c.name(), b.Verdict, b.Reason))
+		c.said = true
 	case journal.CallResolved:
 		t.Line(Yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.resolved(run, b), view.OrPerson(b.By), b.Word))
 	case journal.ApprovalVoided:

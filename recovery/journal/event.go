@@ -74,12 +74,10 @@ type RunCreated struct {
 	Version   string        `json:"version"`
 	ToolsHash string        `json:"tools"`
 	Setup     Setup         `json:"setup,omitzero"`
-	Rules     string        `json:"rules,omitempty"` // of permission, which hold in this run alone, as they stand in a configuration
 
+	Terms
 	Called
-
 	Branch
-
 	Family
 
 	FlowRun
@@ -111,11 +109,12 @@ type RunClaimed struct {
 	MovedOn  bool   `json:"moved_on,omitempty"` // a run below it was brought forward since the claim before
 }
 
-// MessageAdded is what a person tells the model of a run that has begun. It is part of the request
+// MessageAdded is what a person, or this program, says to the model of a run that has begun. It is part of the request
 // for the turn that the fact belongs to, after the results of the turn before.
 type MessageAdded struct {
-	Text string `json:"text"`
-	By   string `json:"by,omitempty"`
+	Text   string `json:"text"`
+	By     string `json:"by,omitempty"`
+	Misfit bool   `json:"misfit,omitempty"` // the answer before it does not fit the run's output schema
 }
 
 // RunInterrupted says that nobody drives the run and that it can be resumed.

@@ -2,15 +2,12 @@ package artifact
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
+	"agent/host/schema"
 	"agent/recovery/flow"
 )
 
@@ -42,7 +39,7 @@ func Invalid(o flow.Output, size int64, content []byte) string {
 	if o.Schema == "" {
 		return ""
 	}
-	if err := satisfies(content, o.SchemaText); err != nil {
+	if err := schema.Fit([]byte(o.SchemaText), content); err != nil {
 		return fmt.Sprintf("it is not what the schema %s asks for: %v", o.Schema, err)
 	}
 	return ""
@@ -54,25 +51,4 @@ func hasLine(content []byte, want string) bool {
 	return slices.ContainsFunc(bytes.Split(content, []byte("\n")), func(line []byte) bool {
 		return string(bytes.TrimSpace(line)) == want
 	})
-}
-
-// satisfies compares JSON with a JSON Schema. One that refers to other documents is not read.
-func satisfies(content []byte, schema string) error {
-	var s jsonschema.Schema
-	if err := json.Unmarshal([]byte(schema), &s); err != nil {
-		return fmt.Errorf("read the schema: %w", err)
-	}
-	r, err := s.Resolve(nil)
-	if err != nil {
-		return fmt.Errorf("read the schema: %w", err)
-	}
-	d := json.NewDecoder(bytes.NewReader(content))
-	var value any
-	if err := d.Decode(&value); err != nil {
-		return fmt.Errorf("it is not JSON: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("it is not one value of JSON")
-	}
-	return r.Validate(value)
 }

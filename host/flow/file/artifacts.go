@@ -1,7 +1,6 @@
 package file
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
+	"agent/host/schema"
 	"agent/recovery/flow"
 	"agent/recovery/journal"
 )
@@ -25,7 +23,6 @@ const itemMark = "{name}"
 const (
 	maxPath      = 500
 	maxArtifacts = 100
-	maxSchema    = 1 << 20
 )
 
 var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[A-Za-z0-9_.-]*\}`) })
@@ -153,11 +150,7 @@ func (r *reader) schema(o *flow.Output, s spot) {
 	o.Schema = name
 	text, err := readSchema(r.known.Folder, name)
 	if err == nil {
-		var schema jsonschema.Schema
-		if err = json.Unmarshal(text, &schema); err == nil {
-			_, err = schema.Resolve(nil)
-		}
-		if err != nil {
+		if err = schema.Check(text); err != nil {
 			r.wrong(s.at, "correct that file", "%s is no JSON Schema: %v", name, err)
 			return
 		}
@@ -185,9 +178,9 @@ func readSchema(folder fs.FS, name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is no regular file")
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxSchema+1))
-	if err == nil && len(text) > maxSchema {
-		err = fmt.Errorf("it is larger than %d MiB", maxSchema>>20)
+	text, err := io.ReadAll(io.LimitReader(f, schema.Limit+1))
+	if err == nil && len(text) > schema.Limit {
+		err = fmt.Errorf("it is larger than %d MiB", schema.Limit>>20)
 	}
 	return text, err
 }

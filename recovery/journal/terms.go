@@ -1,0 +1,9 @@
+package journal
+
+import "encoding/json"
+
+// Terms are what a person set for one run alone.
+type Terms struct {
+	Rules        string          `json:"rules,omitempty"`         // of permission, as they stand in a configuration; runs below it have them too
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"` // a JSON Schema, which the answer of the run must fit
+}
