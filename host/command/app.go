@@ -21,6 +21,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
+	"agent/host/flags"
 	"agent/host/complete"
 	"agent/host/githook"
 	"agent/host/launch"
@@ -151,7 +152,7 @@ func (a *commandLine) root() *cli.Command {
 				return versionCommand{a}.printVersion(false)
 			}
 			if c.Args().Present() {
-				return noSuchCommand(c)
+				return flags.NoSuchCommand(c)
 			}
 			return c.Command("help").Run(ctx, nil)
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
+	"agent/host/flags"
 	"agent/host/help"
 	"agent/host/lines"
 )
@@ -123,7 +124,7 @@ func (a *commandLine) notEmpty(f cli.ActionFunc) cli.ActionFunc {
 func (a *commandLine) wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		text = "there is no flag " + a.typedFlag(rest) + meant(cli.SuggestFlag(c.Flags, rest, false), "--"+rest)
+		text = "there is no flag " + flags.Typed(a.args, rest) + flags.Meant(cli.SuggestFlag(c.Flags, rest, false), "--"+rest)
 	} else if value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -"); ok {
 		name, why, _ := strings.Cut(rest, ": ")
 		if strings.HasPrefix(why, "strconv.") {

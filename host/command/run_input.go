@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
+	"agent/host/flags"
 	"agent/host/input"
 	"agent/host/model/runbook"
 )
@@ -22,7 +23,7 @@ func (a runCommand) prompt(ctx context.Context, c *cli.Command) (text, source st
 	file, args := c.String("file"), c.Args()
 	switch {
 	case args.Len() > 1:
-		return "", "", a.unquoted(c)
+		return "", "", flags.Unquoted(c, a.args)
 	case file != "":
 		if source, err = filepath.Abs(file); err != nil {
 			return "", "", fmt.Errorf("read %s: %v", file, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"agent/host/drive/brief"
 	"agent/recovery"
 	"agent/recovery/journal"
 )
@@ -100,7 +101,7 @@ func (t Changes) notes(s *recovery.State) []string {
 func (t Changes) messages(s *recovery.State, b journal.RunClaimed, who string) []journal.Body {
 	var out []journal.Body
 	if s.Created.Setup.Provider != "" {
-		out = append(out, news(s)...)
+		out = append(out, brief.News(s)...)
 	}
 	if b.Folder != "" && s.Created.Setup.Provider != "" {
 		out = append(out, journal.MessageAdded{Text: "This run works in " + b.Folder + " from here on; its files were moved there.", By: "agent"})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agent/db"
+	"agent/host/drive/brief"
 	"agent/host/model"
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -64,7 +65,7 @@ func (d *driver) create(ctx context.Context, n New) error {
 	for _, text := range d.env.Notes {
 		d.record(journal.RunNoted{Text: text})
 	}
-	d.recordAll(follows(n.Created))
+	d.recordAll(brief.Follows(n.Created))
 	d.noteMove(n.Before)
 	d.noteEdited(n.Edited)
 	if d.flow == nil {

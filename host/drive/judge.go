@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/db/family"
+	"agent/host/drive/brief"
 	"agent/recovery"
 	"agent/recovery/journal"
 	"agent/tools"
@@ -140,7 +141,7 @@ func (j judge) instead(ctx context.Context, s *recovery.State, facts []journal.B
 	if gone := j.noneAlive(ctx, s, facts); gone != nil {
 		return []journal.Body{gone}
 	}
-	return fitted(s, facts)
+	return brief.Fitted(s, facts)
 }
 
 // noneAlive looks again for the call that a question calls possibly running, at the moment when it

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/host/drive/brief"
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery"
@@ -285,31 +286,11 @@ func (mt *modelTurn) cacheKey() string {
 	return mt.named
 }
 
-// planOnly is what a model in mode plan is to know beside its system prompt: what it would be
-// refused, and what its answer is for.
-const planOnly = `
-# Mode plan
-
-This run is in mode plan: it looks, and changes nothing. Calls that write, and commands with more access than read, are refused; do not try them. Find out with calls that read what you need to know. Your last answer is the plan that a person decides on: what is to be changed, file by file and in which order, how it will be checked, and what you are not sure of. Say nowhere that any of it is done.
-`
-
-// system is the system prompt of the next request.
-func system(s *recovery.State) string {
-	text := s.Created.Setup.System
-	if s.Mode == journal.ModePlan && text != "" {
-		text += planOnly
-	}
-	if of := s.Created.OutputSchema; of != nil {
-		text += outputOnly + string(of) + "\n"
-	}
-	return text
-}
-
 // request is built from the facts alone, so it is the same before and after a crash.
 func (mt *modelTurn) request(messages []journal.Message, turn int) model.Request {
 	setup := mt.state.Created.Setup
 	req := model.Request{
-		System: system(mt.state), Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,
+		System: brief.System(mt.state), Messages: messages, MaxOutput: setup.MaxOutput, Effort: setup.Effort,
 		Thread: mt.cacheKey(), Turn: turn,
 	}
 	for _, s := range mt.env.Tools.Specs() {

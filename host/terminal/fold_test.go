@@ -22,8 +22,8 @@ func plainLines(tape string) []string {
 	return out
 }
 
-// On a terminal a call that prints nothing takes one line, and long output is folded: its beginning,
-// how much is left out and how to read it, its end. // issue 17, part 5
+// On a terminal a call that prints nothing takes one line, and long output is folded: its
+// beginning, how much is left out and how to read it, its end. // issue 17, part 5
 func TestTerminalFolds(t *testing.T) {
 	got := shown(t, live(), func(p *player) {
 		p.fact(1, answer("", "c-1", "make"))

@@ -109,8 +109,8 @@ type RunClaimed struct {
 	MovedOn  bool   `json:"moved_on,omitempty"` // a run below it was brought forward since the claim before
 }
 
-// MessageAdded is what a person, or this program, says to the model of a run that has begun. It is part of the request
-// for the turn that the fact belongs to, after the results of the turn before.
+// MessageAdded is what a person, or this program, says to the model of a run that has begun. It is
+// part of the request for the turn that the fact belongs to, after the results of the turn before.
 type MessageAdded struct {
 	Text   string `json:"text"`
 	By     string `json:"by,omitempty"`

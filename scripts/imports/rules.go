@@ -30,7 +30,7 @@ func layers() []rule {
 			why: "what observers may see is decided for every event alone; it knows no run"},
 		{dir: "host/words", allow: []string{"host/model", "tools/patch", "recovery/journal"},
 			why: "a call is put into a few words from its arguments and facts alone"},
-		{dir: "host/drive", allow: append([]string{"host/drive/disknote", "host/drive/fold", "host/drive/lineage", "host/gate", "host/schema", "host/words"}, below...),
+		{dir: "host/drive", allow: append([]string{"host/drive/disknote", "host/drive/fold", "host/drive/brief", "host/drive/lineage", "host/gate", "host/words"}, below...),
 			why: "a driver performs what recovery decided for one run; who may drive it and what is shown of it is decided above it"},
 		{dir: "host/drive/disknote", allow: []string{"db", "recovery/journal", "tools/durable", "tools/filesystem"},
 			why: "errors of the disk are counted whoever met them"},
@@ -65,7 +65,6 @@ func layers() []rule {
 		{dir: "host/prompt", allow: []string{"recovery/journal"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/markdown", why: "text is read alone"},
-		{dir: "host/schema", why: "a value is compared with a schema alone; whose they are does not matter"},
 		{dir: "host/help", why: "help is text that is read alone"},
 		{dir: "host/flow/file", allow: []string{"host/markdown", "host/model/runbook", "host/schema", "recovery/flow", "recovery/journal"},
 			why: "a flow file is read alone; what it is checked against is given"},
@@ -82,9 +81,11 @@ func layers() []rule {
 	})
 }
 
-// transcripts is who may import whom where runs are written for people.
+// transcripts is who may import whom where models are briefed and runs are written for people.
 func transcripts() []rule {
 	return []rule{
+		{dir: "host/schema", why: "a value is compared with a schema alone; whose they are does not matter"},
+		{dir: "host/drive/brief", allow: []string{"host/schema", "recovery", "recovery/journal"}, why: "what a model is to know follows from the facts of its run alone"},
 		{dir: "host/export", allow: []string{"host/flow/table", "host/markdown", "host/stream", "host/view", "recovery", "recovery/journal", "tools/durable"}, why: "a transcript is made from what view shows of runs alone; which runs those are, and how they are read, it does not know"},
 		{dir: "host/export/gather", allow: []string{"host/app", "host/diff", "host/undo", "host/view"}, why: "runs are read here for a transcript, with placeholders for secrets; which form it has, it does not know"},
 	}
@@ -234,7 +235,7 @@ func frontDoors() []rule {
 			why: "lines are what watch gives for programs; which command they are of, they do not know"},
 		{dir: "host/report", allow: []string{"host", "host/app", "host/terminal", "host/view", "recovery", "recovery/journal"},
 			why: "what became of a run is printed at a terminal; whatever was done with it is done"},
-		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/input", "host/model/catalog", "host/model/runbook", "host/permission", "host/view", "recovery/journal"},
+		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/help", "host/input", "host/model/catalog", "host/model/runbook", "host/permission", "host/view", "recovery/journal", "host/schema"},
 			why: "flags are read and checked alone; what becomes of them is decided by the command"},
 		{dir: "host/pick", allow: []string{"host", "host/app", "host/view", "recovery", "recovery/fault", "recovery/journal"},
 			why: "what a person means is looked up in the store; what becomes of it is decided by the front door"},

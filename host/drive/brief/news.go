@@ -1,4 +1,4 @@
-package drive
+package brief
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// follows is what the model of a new run hears whose thread was restored, or is a copy.
-func follows(c journal.RunCreated) []journal.Body {
+// Follows is what the model of a new run hears whose thread was restored, or is a copy.
+func Follows(c journal.RunCreated) []journal.Body {
 	if !c.Guarded || c.Root != "" || c.Setup.Provider == "" {
 		return nil
 	}
@@ -17,9 +17,9 @@ func follows(c journal.RunCreated) []journal.Body {
 		"so look before you repeat anything. A person is asked before each call that acts."}}
 }
 
-// news is what the model of a run hears that was restored, or came from another store, since it
+// News is what the model of a run hears that was restored, or came from another store, since it
 // was last driven: what it remembers may not be all that happened, or is not in its folder.
-func news(s *recovery.State) []journal.Body {
+func News(s *recovery.State) []journal.Body {
 	var lines []string
 	if b := s.Back; b != nil && !b.Nothing {
 		made := ""

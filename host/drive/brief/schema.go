@@ -1,4 +1,4 @@
-package drive
+package brief
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"agent/recovery/journal"
 )
 
-// maxMisfits is how many answers that do not fit the output schema the model is asked to mend.
+// maxMisfits is how many answers that do not fit the output schema the model is asked to repair.
 const maxMisfits = 1
 
 // outputOnly is what a model is to know of the output schema of its run.
@@ -19,9 +19,9 @@ When you are done, your last answer is read by a program. It must be one JSON va
 
 `
 
-// fitted are the facts that follow from an answer where the run has an output schema: the end of
+// Fitted are the facts that follow from an answer where the run has an output schema: the end of
 // the run with the value alone, or, for one that does not fit, that the model is asked once more.
-func fitted(s *recovery.State, facts []journal.Body) []journal.Body {
+func Fitted(s *recovery.State, facts []journal.Body) []journal.Body {
 	end, ok := facts[len(facts)-1].(journal.RunCompleted)
 	if !ok || s.Created.OutputSchema == nil {
 		return facts

@@ -1,4 +1,4 @@
-package drive
+package brief
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func TestNews(t *testing.T) {
 		{"behind", recovery.State{Behind: &journal.WorkspaceBehind{Folder: "/there", Files: []journal.BehindFile{{Path: "a.txt"}}, More: 2}}, []string{"not in /there as it left them: a.txt, and 2 more"}},
 	} {
 		c.s.Created.Setup.Provider = "chat"
-		got := news(&c.s)
+		got := News(&c.s)
 		if (len(got) == 0) != (len(c.want) == 0) {
 			t.Errorf("%s: %v", c.name, got)
 			continue
@@ -41,15 +41,15 @@ func TestNews(t *testing.T) {
 // What follows in such a thread hears it once, and the runs below it do not.
 func TestFollows(t *testing.T) {
 	c := journal.RunCreated{Setup: journal.Setup{Provider: "chat"}}
-	if got := follows(c); got != nil {
+	if got := Follows(c); got != nil {
 		t.Error(got)
 	}
 	c.Guarded = true
-	if got := follows(c); len(got) != 1 || !strings.Contains(got[0].(journal.MessageAdded).Text, "may have gone on elsewhere") {
+	if got := Follows(c); len(got) != 1 || !strings.Contains(got[0].(journal.MessageAdded).Text, "may have gone on elsewhere") {
 		t.Error(got)
 	}
 	c.Root = "r-root"
-	if got := follows(c); got != nil {
+	if got := Follows(c); got != nil {
 		t.Error(got)
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package flags
 
 import (
 	"fmt"
@@ -12,22 +12,22 @@ import (
 	"agent/host/view"
 )
 
-// noSuchCommand names what is near, and where nothing is, the command that carries the words out.
-func noSuchCommand(c *cli.Command) error {
+// NoSuchCommand names what is near, and where nothing is, the command that carries the words out.
+func NoSuchCommand(c *cli.Command) error {
 	name := c.Args().First()
 	if topics, err := help.Topics(); err == nil && slices.ContainsFunc(topics, func(t help.Topic) bool { return t.Name == name }) {
 		return app.Usage(fmt.Errorf("there is no command %q; it is a topic: agent help %s", name, name))
 	}
-	near := meant(cli.SuggestCommand(c.Root().VisibleCommands(), name), name)
+	near := Meant(cli.SuggestCommand(c.Root().VisibleCommands(), name), name)
 	if words := c.Args().Slice(); near == "" && strings.ContainsAny(strings.Join(words, " "), " \t\n") {
 		return app.Usage(fmt.Errorf("there is no command %q; as a prompt it is carried out by:\n    agent run %s", name, view.ShellWord(strings.Join(words, " "))))
 	}
 	return app.Usage(fmt.Errorf("there is no command %q%s; see agent --help", name, near))
 }
 
-// meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings
+// Meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings
 // have to be the same.
-func meant(near, typed string) string {
+func Meant(near, typed string) string {
 	dashes := len(near) - len(strings.TrimLeft(near, "-"))
 	if len(near) == dashes || len(typed) <= dashes+1 || near[:dashes+1] != typed[:dashes+1] {
 		return ""
@@ -35,10 +35,11 @@ func meant(near, typed string) string {
 	return fmt.Sprintf(" (did you mean %s?)", near)
 }
 
-// unquoted refuses a prompt in several arguments, with the command that has it as one.
-func (a *commandLine) unquoted(c *cli.Command) error {
+// Unquoted refuses a prompt in several arguments, with the command that has it as one. args is the
+// whole command line.
+func Unquoted(c *cli.Command, args []string) error {
 	words := c.Args().Slice()
-	typed := slices.Clone(a.args[1:])
+	typed := slices.Clone(args[1:])
 	for _, w := range slices.Backward(words) { // what is left are the command and its flags
 		if i := lastIndex(typed, w); i > 0 {
 			typed = slices.Delete(typed, i, i+1)
@@ -60,9 +61,9 @@ func lastIndex(list []string, text string) int {
 	return -1
 }
 
-// typedFlag is a flag as it was typed, with its dashes.
-func (a *commandLine) typedFlag(name string) string {
-	for _, arg := range a.args[1:] {
+// Typed is a flag as it was typed in args, with its dashes.
+func Typed(args []string, name string) string {
+	for _, arg := range args[1:] {
 		bare, _, _ := strings.Cut(arg, "=")
 		if strings.TrimLeft(bare, "-") == name && bare != name {
 			return bare
