@@ -21,8 +21,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"agent/host/app"
-	"agent/host/flags"
 	"agent/host/complete"
+	"agent/host/flags"
 	"agent/host/githook"
 	"agent/host/launch"
 	"agent/host/lines"

@@ -49,7 +49,7 @@ type Run struct {
 	Idle   time.Duration
 	Record string // absolute
 	Flow   bool   // the prompt is a flow
-	schema bool   // the answer is to fit one
+	Schema bool   // the answer is to fit one
 }
 
 // ReadRun reads and checks the flags of Model, and --mode, --max-turns and --timeout.
@@ -58,7 +58,7 @@ func ReadRun(c *cli.Command) (Run, error) {
 		Wish: app.Wish{
 			Model: c.String("model"), BaseURL: c.String("base-url"), Effort: journal.Effort(c.String("effort")), NoCompact: c.Bool("no-compact"),
 		},
-		Idle: c.Duration("idle"), schema: c.IsSet("output-schema"),
+		Idle: c.Duration("idle"), Schema: c.IsSet("output-schema"),
 	}
 	if c.Bool("runbook") {
 		f.Runbook = "--runbook"
@@ -106,7 +106,7 @@ func (f Run) Vain(ch app.Choice) error {
 		{none && f.Limits.MaxTokens != nil, "--max-tokens"},
 		{none && f.Limits.MaxCost != nil, "--max-cost"},
 		{none && f.NoCompact, "--no-compact"},
-		{none && f.schema, "--output-schema"},
+		{none && f.Schema, "--output-schema"},
 	} {
 		if flag.given {
 			return app.Usage(fmt.Errorf("%s: the model %s asks no provider", flag.text, ch.Name))
