@@ -21,6 +21,8 @@ type DeafError struct {
 	Why  string
 	Does string
 	Next []string // commands that do so
+
+	Ended bool // the run has
 }
 
 func (e *DeafError) Error() string { return fmt.Sprintf("tell run %s: %s", e.Run, e.Why) }
@@ -89,7 +91,7 @@ func hears(ctx context.Context, h *Host, row db.RunRow, s *recovery.State) error
 
 // deaf is for a run that has ended.
 func deaf(row db.RunRow, status recovery.Status) error {
-	return &DeafError{Run: row.ID, Why: fmt.Sprintf("it is %s", status), Does: "go on in its conversation", Next: []string{fmt.Sprintf("agent run --thread %s \"...\"", row.Thread)}}
+	return &DeafError{Run: row.ID, Ended: true, Why: fmt.Sprintf("it is %s", status), Does: "go on in its conversation", Next: []string{fmt.Sprintf("agent run --thread %s \"...\"", row.Thread)}}
 }
 
 // partsHear names the runs of a flow that have a model.

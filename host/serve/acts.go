@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"strings"
 
 	"agent/host"
 	"agent/host/app"
@@ -226,6 +227,36 @@ func (s acts) cancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.reply(w, status, v)
+}
+
+// tell leaves a message for the model of a run. When it is acknowledged, the message is durable.
+func (s acts) tell(w http.ResponseWriter, r *http.Request) error {
+	var given struct {
+		Message string `json:"message"`
+	}
+	if err := s.body(w, r, &given); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if strings.TrimSpace(given.Message) == "" {
+		return &problem{Code: "shape", Detail: "say message: what the model is to be told", Run: id}
+	}
+	if err := s.mustWrite("tell", id); err != nil {
+		return err
+	}
+	told, err := host.Tell(r.Context(), s.o.Folder.Host, id, given.Message)
+	var deaf *host.DeafError
+	if errors.As(err, &deaf) {
+		p := &problem{Code: "no_model", Detail: deaf.Error(), Run: id, Next: deaf.Next}
+		if deaf.Ended {
+			p.Code = "finished"
+		}
+		return p
+	}
+	if err != nil {
+		return err
+	}
+	return s.reply(w, http.StatusAccepted, view.NewTold(told, given.Message))
 }
 
 // finish sees to the end of a run that nobody drives.

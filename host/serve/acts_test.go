@@ -176,6 +176,27 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// A message for the model of a run is kept before it is acknowledged; a run that no model would read
+// it in refuses it, with what does. // issue 17, part 2
+func TestTell(t *testing.T) {
+	w := newWorld(t)
+	run, over := w.run("r-00000001", "p"), w.run("r-00000002", "p")
+	w.complete(over, 1)
+	w.serve()
+	a := w.ask("POST", "/v1/runs/"+run+"/tell", `{"message":"leave the tests"}`)
+	if a.status != 202 || a.json(t, "run_id") != run || a.json(t, "message") != "leave the tests" {
+		t.Fatalf("%d %s", a.status, a.text)
+	}
+	rows, err := w.folder.Store.Inbox(t.Context(), run)
+	if err != nil || len(rows) != 1 || rows[0].Kind != "tell" || rows[0].By != w.folder.Who+byToken || string(rows[0].Body) != `{"text":"leave the tests"}` {
+		t.Errorf("the inbox of the run: %+v, %v", rows, err)
+	}
+	w.refused(w.ask("POST", "/v1/runs/"+over+"/tell", `{"message":"too late"}`), 409, "finished")
+	w.refused(w.ask("POST", "/v1/runs/r-99999999/tell", `{"message":"who"}`), 404, "not_found")
+	w.refused(w.ask("POST", "/v1/runs/"+run+"/tell", `{"message":" "}`), 422, "shape")
+	w.refused(w.ask("POST", "/v1/runs/"+run+"/tell", `{"text":"x"}`), 400, "json")
+}
+
 // What a person knows of a call of unknown outcome is recorded, once.
 func TestResolution(t *testing.T) {
 	w := newWorld(t)

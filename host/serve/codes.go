@@ -36,6 +36,7 @@ func Codes() []Code {
 		{"cursor_foreign", http.StatusConflict, "begin again without a cursor", ""},
 		{"finished", http.StatusConflict, "nothing: the run has ended", ""},
 		{"held", http.StatusConflict, "watch it, or resume it with `takeover`", ""},
+		{"no_model", http.StatusConflict, "tell a run that `next` names: this one has no model", ""},
 		{"not_unknown", http.StatusConflict, "nothing: the outcome is known", ""},
 		{"plan_changed", http.StatusConflict, "look at `plan`, and send its digest", ""},
 		{"port_taken", http.StatusConflict, "choose another `port`", "agent web --port 0"},

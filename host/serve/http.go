@@ -54,6 +54,7 @@ func (s *Server) routes() []route {
 		{method: "POST", path: "/v1/runs/{id}/rewind", answer: launches{s}.rewind},
 		{method: "POST", path: "/v1/runs/{id}/resume", answer: launches{s}.resume},
 		{method: "POST", path: "/v1/runs/{id}/cancel", answer: acts{s}.cancel},
+		{method: "POST", path: "/v1/runs/{id}/tell", answer: acts{s}.tell},
 		{method: "GET", path: "/v1/threads/{id}", answer: s.thread},
 		{method: "GET", path: "/v1/pending", answer: s.pending},
 		{method: "GET", path: "/v1/pending/{id}", answer: s.question},

@@ -18,7 +18,7 @@ func objects() map[string]any {
 	return map[string]any{
 		"Problem": problem{}, "Run": view.Run{}, "Snapshot": run{}, "Request": request{}, "Question": view.Request{}, "Call": oneCall{}, "Server": state{},
 		"State": watch.State{}, "Plan": view.Plan{}, "Models": view.Models{}, "Start": asked{},
-		"Rewind": view.Rewind{}, "StartRewind": rewound{}, "Diff": view.Diff{},
+		"Rewind": view.Rewind{}, "StartRewind": rewound{}, "Diff": view.Diff{}, "Told": view.Told{},
 	}
 }
 

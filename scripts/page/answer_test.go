@@ -295,3 +295,27 @@ func TestCredentialStaysAtItsPort(t *testing.T) {
 		t.Errorf("a page of another port was %s", refused)
 	}
 }
+
+// A message for the model of a run that has not ended is kept, and the model gets it with its next
+// request; what was typed survives a reload (issue 17, part 2).
+func TestTellTheModel(t *testing.T) {
+	script := stories(asks("deploy", "Which environment?", "staging", "production"),
+		modeltest.Story{Prompt: "leave the tests alone", Turns: []modeltest.Turn{says("The tests stay as they are.")}})
+	w := newWorld(t, script).serve()
+	run := w.waiting("deploy it")
+	b := w.login(open(t))
+	b.at(run)
+	b.shows("Which environment?")
+	b.do(chromedp.SendKeys(`.foot textarea`, "leave the tests alone"))
+	b.do(chromedp.Reload())
+	b.until(`document.querySelector(".foot textarea")?.value === "leave the tests alone"`)
+	b.click("Tell the model")
+	b.until(`document.querySelector(".foot textarea")?.value === ""`)
+	b.shows("It is kept")
+	b.ready()
+	b.click("staging")
+	b.shows("The tests stay as they are.")
+	b.shows("leave the tests alone")
+	b.until(`document.querySelector(".foot .done") && !document.querySelector(".foot [data-key=tell]")`)
+	b.clean(w.page)
+}

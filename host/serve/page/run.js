@@ -9,6 +9,7 @@ import { Stream } from './sse.js';
 import { Story } from './story.js';
 import { TurnWindow } from './window.js';
 import { factsBefore, grow } from './turns.js';
+import { tellForm } from './tell.js';
 import { Undo } from './undo.js';
 import { brief, causeText, clock, count, dollars, leaf, leftAlone, placeText, prompt, since, statusText, terminal, took, verdictText } from './words.js';
 
@@ -360,10 +361,15 @@ export class RunView {
 		this.draw();
 	}
 
+	// hears says whether a model reads what a person says to this run.
+	hears(r) {
+		return r.model !== 'runbook' && !this.snapshot.phases && r.cause !== 'moved';
+	}
+
 	footer() {
 		const r = this.run, done = terminal(r.status);
-		if (!done) return fill(this.foot);
-		if (this.foot.childElementCount > 0) return undefined;
+		if (!done) return sync(this.foot, this.hears(r) ? [this.telling ??= tellForm(r.id)] : []);
+		if (this.foot.querySelector('.done')) return undefined;
 		const words = { completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled' }[r.status];
 		return fill(this.foot, h('p.done', { 'data-status': r.status }, h('strong', words), ` ${clock(r.ended_at || r.updated_at)}`),
 			!r.root_run_id && promptForm({ thread: r.thread_id, folder: r.folder, label: 'Next prompt for this thread', open: this.open }));
