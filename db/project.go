@@ -149,6 +149,11 @@ func (s *Store) project(t *tx, h Head, f *fact, next []fact) error {
 	case journal.RequestOpened:
 		return opened(t, h, f, b.Request)
 	case journal.RequestAnswered:
+		if b.Mode != "" {
+			if err := t.q.SetRunMode(ctx, string(b.Mode), h.No); err != nil {
+				return err
+			}
+		}
 		return s.answered(t, h, f, b)
 	case journal.RequestClosed:
 		return s.closedRequest(t, h, f, b)

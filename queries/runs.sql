@@ -44,6 +44,9 @@ WHERE no = @no;
 -- name: SetRunMaxTurns :exec
 UPDATE runs SET max_turns = @max_turns WHERE no = @no;
 
+-- name: SetRunMode :exec
+UPDATE runs SET mode = @mode WHERE no = @no;
+
 -- name: AddRunUnknown :exec
 UPDATE runs SET unknown = unknown + @unknown WHERE no = @no;
 

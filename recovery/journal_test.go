@@ -63,6 +63,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Status != StatusCompleted || s.Turns[0].Calls[0].Result.Outcome != journal.OutcomeOK || s.Turns[0].Calls[1].Decision != journal.DecisionAsk {
 		t.Errorf("the journal with standing answers says %q, %+v", s.Status, s.Turns[0].Calls)
 	}
+	s = readGolden(t, "testdata/journal-v1-plan.jsonl", fields)
+	if s.Mode != journal.ModeAuto || !s.Created.AskPlan || s.Final != "Done." || len(s.Turns) != 3 {
+		t.Errorf("the journal with a plan says %q, mode %s, %d turns", s.Final, s.Mode, len(s.Turns))
+	}
 	s = readGolden(t, "testdata/journal-v1-schema.jsonl", fields)
 	if s.Misfits != 1 || string(s.Created.OutputSchema) != `{"type":"object","required":["name"]}` {
 		t.Errorf("the journal with an output schema says %d misfits of %s", s.Misfits, s.Created.OutputSchema)

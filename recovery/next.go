@@ -172,6 +172,9 @@ func (s decider) beside(flying []*Call) []*Call {
 
 // afterTurn is what follows a settled turn, and what a run begins with.
 func (s decider) afterTurn() Action {
+	if said := s.toPlanner(); said != nil {
+		return Record{[]journal.Body{said}}
+	}
 	if t := s.Turns.current(); t != nil && !s.shown.Unread(len(s.Turns)) {
 		if end := s.lastWord(t); end != nil {
 			return Record{[]journal.Body{end}}
@@ -208,7 +211,7 @@ func (s decider) lastWord(t *Turn) journal.Body {
 	case s.cuts > 0, len(t.Calls) > 0:
 		return nil
 	}
-	return journal.RunCompleted{Text: s.text()}
+	return s.done()
 }
 
 // stop ends a run early: what runs is stopped, what never started is settled as that, and only then

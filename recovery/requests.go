@@ -82,8 +82,12 @@ func (s *State) replied(b journal.RequestAnswered) error {
 	}
 	s.Open = nil
 	s.forward()
-	if r.Kind == journal.RequestPhase {
+	switch r.Kind {
+	case journal.RequestPhase:
 		return nil // the flow takes the answer
+	case journal.RequestPlan:
+		s.decide(b)
+		return nil
 	}
 	s.asking = s.Requested > len(s.Turns)
 	text := journal.Text(b.Answer)
@@ -160,6 +164,10 @@ func (s *State) closed(b journal.RequestClosed) error {
 	}
 	s.Open = nil
 	if r.Kind == journal.RequestPhase || b.Again {
+		return nil
+	}
+	if r.Kind == journal.RequestPlan {
+		s.planning.decided = journal.AnswerEnds
 		return nil
 	}
 	reason := b.Reason

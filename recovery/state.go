@@ -50,9 +50,10 @@ type State struct {
 	requests
 	doubts
 
-	stale   *journal.Request // the question that stood when the run was restored
-	limited journal.Body     // what ends the run at the turn limit: a person's no, or nobody's word
-	shown   transcript.Transcript
+	stale    *journal.Request // the question that stood when the run was restored
+	limited  journal.Body     // what ends the run at the turn limit: a person's no, or nobody's word
+	planning planning
+	shown    transcript.Transcript
 }
 
 // ownership is who drives the run, and what came of it.
@@ -158,6 +159,9 @@ func (s *State) apply(e journal.Event) error {
 	case journal.MessageAdded:
 		if b.Misfit {
 			s.Misfits++
+		}
+		if b.Decides {
+			s.planning = planning{}
 		}
 		return s.shown.Add(s.run(), e.Turn, b)
 	default:

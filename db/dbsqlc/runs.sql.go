@@ -1074,6 +1074,15 @@ func (q *Queries) SetRunMaxTurns(ctx context.Context, maxTurns int64, no int64) 
 	return err
 }
 
+const setRunMode = `-- name: SetRunMode :exec
+UPDATE runs SET mode = ?1 WHERE no = ?2
+`
+
+func (q *Queries) SetRunMode(ctx context.Context, mode string, no int64) error {
+	_, err := q.db.ExecContext(ctx, setRunMode, mode, no)
+	return err
+}
+
 const setRunStatus = `-- name: SetRunStatus :exec
 UPDATE runs SET status = ?1, ended_at = ?2 WHERE no = ?3
 `

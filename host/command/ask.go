@@ -14,6 +14,7 @@ import (
 	"agent/host/diff"
 	"agent/host/terminal"
 	"agent/host/view"
+	"agent/recovery"
 	"agent/recovery/journal"
 )
 
@@ -54,6 +55,9 @@ func (s *session) notices() string {
 // start the run that asks, it is named by what it is there for.
 func (s *session) ask(ctx context.Context, run string, r journal.Request) (json.RawMessage, error) {
 	would, edits := s.would(ctx, run, r)
+	if r.Kind == journal.RequestPlan && s.show.CaughtUp(ctx) == nil && s.show.AnswerShown(run) {
+		r.Message = recovery.PlanAsked + " (it is above)"
+	}
 	release, err := s.show.Alone(ctx)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (a forkCommand) command() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Usage: "end the run after this `TIME` of work, such as 30m", HideDefault: true},
 			&cli.DurationFlag{Name: "expire", Usage: "close questions that nobody answers within this `TIME`, such as 48h (default: never)", HideDefault: true},
 			&cli.StringFlag{Name: "worktree", Usage: "work in a new worktree of git in `DIR`, with the files as they were"},
-			outputFlag(), refusalFlag(), detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag(),
+			planFlag(), outputFlag(), refusalFlag(), detachFlag(), noRecoverFlag(), a.thinkingFlag(), jsonFlag(), lines.Flag(),
 		}, flags.Model()...),
 		Action: a.fork,
 	}

@@ -63,6 +63,10 @@ func outputFlag() cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the answer to `FILE` too, once the run has completed"}
 }
 
+func planFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "ask-plan", Usage: "in mode plan, end with the question whether the plan is carried out (default: where the terminal can be asked)", HideDefault: true}
+}
+
 func refusalFlag() cli.Flag {
 	return &cli.BoolFlag{Name: failOnRefusal, Usage: "exit with 1 if a rule, the mode or a person refused a call"}
 }

@@ -78,6 +78,7 @@ func (a runCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "go on with the newest thread of this folder"},
 			&cli.StringFlag{Name: "thread", Usage: "go on with `THREAD`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "of a flow: print what would be carried out, and change nothing"},
+			planFlag(),
 			outputFlag(),
 			refusalFlag(),
 			detachFlag(),

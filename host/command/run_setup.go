@@ -73,11 +73,22 @@ func (s starting) completeBehind(ctx context.Context, given flags.Run, req *host
 		return err
 	}
 	req.Model, req.ModelWhy, req.Setup = ch.Name, ch.Why, ch.Setup
+	req.AskPlan = s.asksPlan(*req)
 	if err := s.systemPrompt(req); err != nil {
 		return err
 	}
 	req.Input, err = s.app.piped(ctx, s.c, ch)
 	return err
+}
+
+// asksPlan says whether the run ends with a question about its plan. What no model planned, and what
+// a program reads, has none.
+func (s starting) asksPlan(req host.StartRequest) bool {
+	asked := s.Env.Ask != nil
+	if s.c.IsSet("ask-plan") {
+		asked = s.c.Bool("ask-plan")
+	}
+	return asked && req.Mode == journal.ModePlan && req.Setup.Provider != "" && req.OutputSchema == nil
 }
 
 // systemPrompt writes the system prompt of a model that has one. A runbook's author needs none.

@@ -304,7 +304,7 @@ func (in *inbox) takeAnswer(ctx context.Context) (bool, error) {
 // answerFact is the fact that a settled request row becomes.
 func answerFact(row db.PendingRow) journal.Body {
 	if row.Status == "resolved" {
-		return journal.RequestAnswered{ID: row.ID, Answer: row.Answer, By: row.By}
+		return journal.RequestAnswered{ID: row.ID, Answer: row.Answer, By: row.By, Mode: recovery.LoosenedBy(row.Request.Kind, row.Answer)}
 	}
 	reason := "nobody answered in time"
 	if row.Status == "cancelled" {

@@ -48,6 +48,7 @@ type asked struct {
 	Timeout   string      `json:"timeout"`
 	Expire    string      `json:"expire"`
 	Images    [][]byte    `json:"images"`
+	AskPlan   bool        `json:"ask_plan"`
 }
 
 // args are the command line that starts the run.
@@ -66,6 +67,9 @@ func (a asked) args(key string) []string {
 	}
 	if a.NoCompact {
 		args = append(args, "--no-compact")
+	}
+	if a.AskPlan {
+		args = append(args, "--ask-plan")
 	}
 	return append(args, "--", a.Prompt)
 }

@@ -50,9 +50,19 @@ func ParseAnswer(q journal.Question, text string) (json.RawMessage, error) {
 
 // ownWords is an answer to a question that takes any text. To one about a phase, what is typed as
 // a choice may be typed is that choice: who says Yes or y has nothing else in mind, and any other
-// text has a phase done again.
+// text has a phase done again. So it is about a plan, but that what lets more be done is said in
+// full.
 func ownWords(q journal.Question, text string) (json.RawMessage, error) {
-	if q.Kind != journal.RequestPhase {
+	switch q.Kind {
+	case journal.RequestPhase:
+	case journal.RequestPlan:
+		switch word := strings.ToLower(strings.TrimSpace(text)); {
+		case word == "no" || word == "n":
+			text = journal.AnswerEnds
+		case word != journal.AnswerAuto && strings.HasPrefix(journal.AnswerAuto, word):
+			return nil, fmt.Errorf("%s is no answer to this: say %s in full", Quoted(word), journal.AnswerAuto)
+		}
+	default:
 		return json.Marshal(text)
 	}
 	choices := make([]any, len(q.Choices))

@@ -115,6 +115,8 @@ type MessageAdded struct {
 	Text   string `json:"text"`
 	By     string `json:"by,omitempty"`
 	Misfit bool   `json:"misfit,omitempty"` // the answer before it does not fit the run's output schema
+
+	Decides bool `json:"decides,omitempty"` // it is what a person answered about the plan
 }
 
 // RunInterrupted says that nobody drives the run and that it can be resumed.
@@ -296,6 +298,7 @@ type RequestAnswered struct {
 	ID     string          `json:"id"`
 	Answer json.RawMessage `json:"answer"`
 	By     string          `json:"by,omitempty"`
+	Mode   Mode            `json:"mode,omitempty"` // of the run from here on, where the answer has its plan carried out
 }
 
 // RequestClosed ends a question without an answer.

@@ -60,7 +60,7 @@ func (r *Request) Validate() error {
 		return errors.New("the request has no id")
 	}
 	switch r.Kind {
-	case RequestMaxTurns, RequestMaxTokens, RequestMaxCost:
+	case RequestMaxTurns, RequestMaxTokens, RequestMaxCost, RequestPlan:
 		return nil
 	case RequestPhase:
 		if r.Phase == nil || r.Call != nil {

@@ -6,4 +6,5 @@ import "encoding/json"
 type Terms struct {
 	Rules        string          `json:"rules,omitempty"`         // of permission, as they stand in a configuration; runs below it have them too
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"` // a JSON Schema, which the answer of the run must fit
+	AskPlan      bool            `json:"ask_plan,omitempty"`      // in mode plan it ends with the question whether its plan is to be carried out
 }

@@ -311,7 +311,7 @@ func TestTellTheModel(t *testing.T) {
 	b.until(`document.querySelector(".foot textarea")?.value === "leave the tests alone"`)
 	b.click("Tell the model")
 	b.until(`document.querySelector(".foot textarea")?.value === ""`)
-	b.shows("It is kept")
+	b.until(`/the model gets it/i.test(document.querySelector(".foot").innerText)`)
 	b.ready()
 	b.click("staging")
 	b.shows("The tests stay as they are.")

@@ -72,7 +72,7 @@ function shape(request) {
 }
 
 const titles = {
-	phase: 'The flow asks', permission: 'May it do this?', confirm_action: 'Please confirm', ask_user: 'A question for you', elicitation: 'A tool asks for this',
+	phase: 'The flow asks', plan: 'Carry out this plan?', permission: 'May it do this?', confirm_action: 'Please confirm', ask_user: 'A question for you', elicitation: 'A tool asks for this',
 	twin: 'This may have happened already', copy: 'This may have happened after the copy was made', max_turns: 'The limit of turns is reached', max_tokens: 'The limit of tokens is reached', max_cost: 'The limit of cost is reached',
 };
 

@@ -47,15 +47,18 @@ export function promptForm({ thread, folder, label, open, options }) {
 			send.disabled = false;
 		}
 	}
-	return h('form.prompt-form', {
-		onsubmit: (e) => { e.preventDefault(); submit(); },
-		onkeydown: (e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); submit(); } },
-	}, area, options?.(draft, keep), said, h('div.choices', send, h('span.quiet', 'Ctrl+Enter')));
+	return sendForm(submit, send, area, options?.(draft, keep), said);
 }
+
+// sendForm is a form that its button and Ctrl+Enter send.
+export const sendForm = (submit, send, ...parts) => h('form.prompt-form', {
+	onsubmit: (e) => { e.preventDefault(); submit(); },
+	onkeydown: (e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); submit(); } },
+}, parts, h('div.choices', send, h('span.quiet', 'Ctrl+Enter')));
 
 // body is the request; what is undefined is not in it.
 const body = ({ folder, model, mode, turns }, prompt, thread) =>
-	({ prompt, folder, thread, model: model || undefined, mode: mode || undefined, max_turns: turns ? Number(turns) : undefined });
+	({ prompt, folder, thread, model: model || undefined, mode: mode || undefined, max_turns: turns ? Number(turns) : undefined, ask_plan: true });
 
 const modes = [['', 'as configured'], ['plan', 'plan: it only reads'], ['ask', 'ask: it reads; everything else needs your yes'], ['auto', 'auto: it writes in the folder; the rest needs your yes'], ['yolo', 'yolo: nothing needs a yes']];
 

@@ -1,5 +1,6 @@
 // What a person says to the model of a run that goes on. What is typed is kept until the server has it.
 import { post } from './api.js';
+import { sendForm } from './form.js';
 import { button, fill, h, say } from './node.js';
 
 // tellForm is the form of one run.
@@ -29,8 +30,5 @@ export function tellForm(run) {
 			send.disabled = false;
 		}
 	}
-	return h('form.prompt-form', {
-		onsubmit: (e) => { e.preventDefault(); submit(); },
-		onkeydown: (e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); submit(); } },
-	}, area, said, h('div.choices', send, h('span.quiet', 'Ctrl+Enter')));
+	return sendForm(submit, send, area, said);
 }
