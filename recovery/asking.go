@@ -15,8 +15,9 @@ type requests struct {
 	tries     int                  // requests in a row that brought none under this owner
 	retryAt   time.Time            // no request before
 	asking    bool                 // the model was asked, and nothing came of it yet
-	Misfits   int                  // answers that did not fit the output schema, after which the model was asked again
-	cuts      int                  // answers in a row that were cut off or paused, without a whole call
+	planning  planning
+	Misfits   int // answers that did not fit the output schema, after which the model was asked again
+	cuts      int // answers in a row that were cut off or paused, without a whole call
 }
 
 // afresh begins to count failures anew.

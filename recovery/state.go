@@ -50,10 +50,9 @@ type State struct {
 	requests
 	doubts
 
-	stale    *journal.Request // the question that stood when the run was restored
-	limited  journal.Body     // what ends the run at the turn limit: a person's no, or nobody's word
-	planning planning
-	shown    transcript.Transcript
+	stale   *journal.Request // the question that stood when the run was restored
+	limited journal.Body     // what ends the run at the turn limit: a person's no, or nobody's word
+	shown   transcript.Transcript
 }
 
 // ownership is who drives the run, and what came of it.

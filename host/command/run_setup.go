@@ -81,8 +81,8 @@ func (s starting) completeBehind(ctx context.Context, given flags.Run, req *host
 	return err
 }
 
-// asksPlan says whether the run ends with a question about its plan. What no model planned, and what
-// a program reads, has none.
+// asksPlan says whether the run ends with a question about its plan. What no model planned, and
+// what a program reads, has none.
 func (s starting) asksPlan(req host.StartRequest) bool {
 	asked := s.Env.Ask != nil
 	if s.c.IsSet("ask-plan") {

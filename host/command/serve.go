@@ -15,6 +15,7 @@ import (
 	"agent/host"
 	"agent/host/app"
 	"agent/host/serve"
+	"agent/host/serve/unit"
 )
 
 const serveHelp = `Serves the runs of the state folder to programs, over HTTP on a unix socket
@@ -118,7 +119,7 @@ func (a serveCommand) once(ctx context.Context, o serve.Options) (*serve.Server,
 
 // unit prints a file that starts a server.
 func (a serveCommand) unit(kind string) error {
-	if !slices.Contains(serve.Units(), kind) {
+	if !slices.Contains(unit.Kinds(), kind) {
 		return app.Usage(fmt.Errorf("--unit %q: choose systemd or launchd", kind))
 	}
 	exe, err := os.Executable()
@@ -129,6 +130,6 @@ func (a serveCommand) unit(kind string) error {
 	if err != nil {
 		return err
 	}
-	a.Say(a.Out, "%s", strings.TrimSuffix(serve.Unit(kind, exe, home), "\n"))
+	a.Say(a.Out, "%s", strings.TrimSuffix(unit.Text(kind, exe, home), "\n"))
 	return nil
 }

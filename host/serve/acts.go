@@ -239,7 +239,7 @@ func (s acts) tell(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	if strings.TrimSpace(given.Message) == "" {
-		return &problem{Code: "shape", Detail: "say message: what the model is to be told", Run: id}
+		return &problem{Code: "shape", Detail: "say message: what the model is to hear", Run: id}
 	}
 	if err := s.mustWrite("tell", id); err != nil {
 		return err

@@ -176,8 +176,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A message for the model of a run is kept before it is acknowledged; a run that no model would read
-// it in refuses it, with what does. // issue 17, part 2
+// A message for the model of a run is kept before it is acknowledged; a run that no model would
+// read it in refuses it, with what does. // issue 17, part 2
 func TestTell(t *testing.T) {
 	w := newWorld(t)
 	run, over := w.run("r-00000001", "p"), w.run("r-00000002", "p")

@@ -288,27 +288,6 @@ type ApprovalVoided struct {
 	Decision Decision `json:"decision,omitempty"` // what the rules say now, where that is stricter
 }
 
-// RequestOpened is a question to a person.
-type RequestOpened struct {
-	Request Request `json:"request"`
-}
-
-// RequestAnswered is the answer that the run's owner took.
-type RequestAnswered struct {
-	ID     string          `json:"id"`
-	Answer json.RawMessage `json:"answer"`
-	By     string          `json:"by,omitempty"`
-	Mode   Mode            `json:"mode,omitempty"` // of the run from here on, where the answer has its plan carried out
-}
-
-// RequestClosed ends a question without an answer.
-type RequestClosed struct {
-	ID     string `json:"id"`
-	Status string `json:"status"` // cancelled or expired
-	Reason string `json:"reason"`
-	Again  bool   `json:"again,omitempty"` // nobody decided: what it asked about is asked again
-}
-
 // TurnSettled ends a turn: every call of it is settled. It is the run's checkpoint.
 type TurnSettled struct {
 	Checkpoint string `json:"checkpoint"`

@@ -54,6 +54,27 @@ type Request struct {
 	Rules map[string]string `json:"rules,omitempty"`
 }
 
+// RequestOpened is a question to a person.
+type RequestOpened struct {
+	Request Request `json:"request"`
+}
+
+// RequestAnswered is the answer that the run's owner took.
+type RequestAnswered struct {
+	ID     string          `json:"id"`
+	Answer json.RawMessage `json:"answer"`
+	By     string          `json:"by,omitempty"`
+	Mode   Mode            `json:"mode,omitempty"` // of the run from here on, where the answer has its plan carried out
+}
+
+// RequestClosed ends a question without an answer.
+type RequestClosed struct {
+	ID     string `json:"id"`
+	Status string `json:"status"` // cancelled or expired
+	Reason string `json:"reason"`
+	Again  bool   `json:"again,omitempty"` // nobody decided: what it asked about is asked again
+}
+
 // Validate refuses a request whose answer could not be taken later.
 func (r *Request) Validate() error {
 	if r.ID == "" {

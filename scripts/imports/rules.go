@@ -43,7 +43,6 @@ func layers() []rule {
 		{dir: "host/serve/servetest", allow: []string{"db", "db/mark", "recovery/journal", "tools/sandbox"}, why: "journals are written for tests as whoever drives a run does"},
 		{dir: "host/serve", allow: []string{"host", "host/app", "host/carry", "host/diff", "host/undo", "host/input", "host/launch", "host/owner", "host/serve/body", "host/serve/holder", "host/serve/login", "host/serve/once", "host/serve/page", "host/serve/servetest", "host/view", "host/watch", "recovery", "recovery/journal", "tools/durable"},
 			why: "a server shows what watch and view give it, and leaves rows; it drives no run and reaches neither the store nor what acts"},
-		{dir: "host/serve/body", why: "what a request says is read by its form alone; what it is for does not matter"},
 		{dir: "host/serve/once", why: "who waits for whom does not depend on what for"},
 		{dir: "host/serve/holder", why: "who has a port is read from what the kernel shows alone"},
 		{dir: "host/serve/login", why: "who gets in is decided from secrets and time alone; what is served does not matter"},
@@ -84,6 +83,8 @@ func layers() []rule {
 // transcripts is who may import whom where models are briefed and runs are written for people.
 func transcripts() []rule {
 	return []rule{
+		{dir: "host/serve/unit", why: "a file is written from its few words; no server is needed for it"},
+		{dir: "host/serve/body", why: "what a request says is read by its form alone; what it is for does not matter"},
 		{dir: "host/schema", why: "a value is compared with a schema alone; whose they are does not matter"},
 		{dir: "host/drive/brief", allow: []string{"host/schema", "recovery", "recovery/journal"}, why: "what a model is to know follows from the facts of its run alone"},
 		{dir: "host/export", allow: []string{"host/flow/table", "host/markdown", "host/stream", "host/view", "recovery", "recovery/journal", "tools/durable"}, why: "a transcript is made from what view shows of runs alone; which runs those are, and how they are read, it does not know"},

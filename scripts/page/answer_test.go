@@ -319,3 +319,23 @@ func TestTellTheModel(t *testing.T) {
 	b.until(`document.querySelector(".foot .done") && !document.querySelector(".foot [data-key=tell]")`)
 	b.clean(w.page)
 }
+
+// The plan of a run in mode plan that was started here is a question, with the ways to go on with it
+// (issue 17, part 1).
+func TestPlanIsAsked(t *testing.T) {
+	w := newWorld(t, stories(modeltest.Story{Prompt: "plan it", Turns: []modeltest.Turn{says("1. Write new.txt.")}},
+		modeltest.Story{Prompt: "Carry the plan out", Turns: []modeltest.Turn{
+			{Calls: []modeltest.Call{{Tool: "write_file", Args: args(map[string]any{"path": "new.txt", "content": "new"})}}},
+			says("It is written."),
+		}})).serve()
+	run := w.run("plan it", "--mode", "plan", "--ask-plan")
+	b := w.login(open(t))
+	b.at(run)
+	b.shows("Carry out this plan?")
+	b.shows("writes in the folder are not asked about")
+	b.ready()
+	b.click("auto")
+	b.shows("It is written.")
+	w.eventually("it is completed", func() bool { return w.status(run) == "completed" })
+	b.clean(w.page)
+}

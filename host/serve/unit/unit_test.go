@@ -1,4 +1,4 @@
-package serve
+package unit
 
 import (
 	"encoding/xml"
@@ -10,7 +10,7 @@ import (
 // Whatever a path holds, it is one word of the unit, and one text of the property list.
 func TestUnit(t *testing.T) {
 	const exe, home = `/opt/a b/"c"\d/50%/$x/agent`, "/home/ada & co/<state>"
-	got := Unit("systemd", exe, home)
+	got := Text("systemd", exe, home)
 	for _, want := range []string{
 		`ExecStart="/opt/a b/\"c\"\\d/50%%/$$x/agent" serve` + "\n", `Environment="AGENT_HOME=/home/ada & co/<state>"` + "\n", "KillMode=process\n", "enable-linger",
 	} {
@@ -18,7 +18,7 @@ func TestUnit(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
-	d := xml.NewDecoder(strings.NewReader(Unit("launchd", exe, home)))
+	d := xml.NewDecoder(strings.NewReader(Text("launchd", exe, home)))
 	var texts []string
 	for {
 		token, err := d.Token()

@@ -1,16 +1,18 @@
-package serve
+// Package unit writes the files by which systemd and launchd start a server when its person logs
+// in.
+package unit
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Units are the programs that can start a server when its person logs in.
-func Units() []string { return []string{"systemd", "launchd"} }
+// Kinds are the programs that can start a server when its person logs in.
+func Kinds() []string { return []string{"systemd", "launchd"} }
 
-// Unit is the text of a file with which such a program starts exe as a server of the state folder
+// Text is the text of a file with which such a program starts exe as a server of the state folder
 // home, and where the file belongs.
-func Unit(kind, exe, home string) string {
+func Text(kind, exe, home string) string {
 	if kind == "launchd" {
 		return fmt.Sprintf(launchd, text(exe), text(home))
 	}
