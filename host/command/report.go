@@ -30,6 +30,7 @@ func (s *session) report(c *cli.Command, out host.Outcome, err error) error {
 	}
 	if !c.Bool("json") {
 		s.print(out)
+		err = errors.Join(err, s.offerStop(out))
 	}
 	if err != nil {
 		if failed := s.app.exit(err); code != view.ExitInterrupted {

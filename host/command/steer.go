@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"agent/host"
+	"agent/host/signals"
 	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery"
@@ -84,4 +88,37 @@ func (s starting) asMessage(ctx context.Context, run, prompt string) (host.Outco
 		return host.Outcome{}, &codeError{view.ExitDone}
 	}
 	return s.Resume(ctx, run, host.Changes{}, s.showPlan)
+}
+
+// stopPatience is how long a second Ctrl-C is about the command that the first one left running.
+const stopPatience = 2 * time.Second
+
+// offerStop asks, where a person presses Ctrl-C once more, whether the command is to end too that
+// goes on without this process.
+func (s *session) offerStop(out host.Outcome) error {
+	if len(out.Running) == 0 || s.Env.Ask == nil || s.app.Desk != nil || !strings.HasSuffix(out.Detail, os.Interrupt.String()) {
+		return nil
+	}
+	s.app.Say(s.app.Err, "Ctrl-C within 2 seconds asks whether it is to end too")
+	if !signals.Again(stopPatience) {
+		return nil
+	}
+	ctx := context.Background()
+	t, err := s.app.Desk.Open()
+	if err != nil {
+		return nil // the terminal went away: the command goes on
+	}
+	defer t.Close()
+	key, err := t.Key(ctx, "the command goes on", []terminal.Key{
+		{Key: 's', Does: "stops it; what it did until now stays"},
+		{Key: 'n', Does: "lets it go on"},
+	})
+	if err != nil || key != 's' {
+		return nil //nolint:nilerr // without an answer it goes on
+	}
+	if err := host.StopRunning(ctx, s.Host, out.Run); err != nil {
+		return err
+	}
+	s.app.Say(s.app.Err, "agent: the command is asked to end; a resume tells the model so")
+	return nil
 }

@@ -128,3 +128,26 @@ func TestModelKnowsItPlans(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// After Ctrl-C the command goes on; a second one within two seconds asks whether it is to end too.
+// It ends, or it does not, and a resume says which. // issue 17, part 2
+func TestSecondCtrlCAsksAboutTheCommand(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"s", "n"} {
+		w := newWorld(t)
+		w.write("book.md", "```sh\necho begins; while ! test -e go; do sleep 0.01; done\n```\n")
+		s := sit(t, w, "", "run", "--runbook", "-f", "book.md")
+		s.until("│ begins")
+		s.types("\x03")
+		s.until("Ctrl-C within 2 seconds asks whether it is to end too")
+		s.types("\x03")
+		s.until("press s/n: ")
+		s.types(key)
+		s.exits(4)
+		w.write("go", "")
+		code := w.agent("", "resume", "last")
+		if log := w.log.String(); strings.Contains(log, "stopped, ") != (key == "s") || (code == 0) != (key == "n") {
+			t.Errorf("%q: exit code %d\n%s", key, code, log)
+		}
+	}
+}

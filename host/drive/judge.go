@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,4 +186,31 @@ func (j judge) trace(ctx context.Context, s *recovery.State, u journal.Unknown) 
 
 func (j judge) named(c *recovery.Call) NamedCall {
 	return NamedCall{ID: c.ID, Tool: c.Tool, Words: j.words(c), Started: c.StartedAt}
+}
+
+// StopRunning asks whatever carries out the calls of a run, outside of any process that drives it,
+// to end them. What they did until then stays, and whoever resumes the run finds that out.
+func StopRunning(ctx context.Context, p *Process, run, reason string) error {
+	s, _, err := p.unredacted(ctx, run)
+	if err != nil {
+		return err
+	}
+	env, err := p.envToLook(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer env.Release()
+	j := judge{Process: p, tools: env.Tools}
+	var failed error
+	for _, c := range s.Turns.Unsettled() {
+		if c.Phase != journal.PhaseStarted || !j.goesOn(s, c) {
+			continue
+		}
+		if t, err := j.tools.Get(c.Tool); err == nil {
+			if a, ok := t.(tools.Process); ok {
+				failed = errors.Join(failed, a.Stop(callFor(s, c), reason))
+			}
+		}
+	}
+	return failed
 }

@@ -61,3 +61,18 @@ func (s *Stops) End() {
 	signal.Stop(s.caught)
 	s.cancel(nil)
 }
+
+// Again says whether an interrupt comes within a time. Meanwhile none ends the process.
+func Again(within time.Duration) bool {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt)
+	defer signal.Stop(caught)
+	over := time.NewTimer(within)
+	defer over.Stop()
+	select {
+	case <-caught:
+		return true
+	case <-over.C:
+		return false
+	}
+}

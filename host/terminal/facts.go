@@ -327,7 +327,7 @@ func (t *Printer) resultText(id string, r journal.Result, shown *liveOutput) str
 	whole := r.Size <= int64(len(r.Content))
 	ran := r.How == journal.HowAttached || r.How == journal.HowAdopted
 	switch {
-	case content == view.EndText(r) || content == "[no output]":
+	case content == view.EndText(r) || content == "[no output]" || view.Stopped(r) && !t.Whole:
 		return ""
 	case shown.some() && shown.lost:
 		return view.ExcerptOf(content, 0, 10, more, whole)

@@ -64,7 +64,9 @@ func ResultText(r journal.Result) string {
 	words := string(r.Outcome)
 	switch r.Outcome {
 	case journal.OutcomeUnknown:
-		words = "outcome unknown"
+		if words = "outcome unknown"; Stopped(r) {
+			return "stopped, " + Duration(r.Took) + "; it may have done a part of its work"
+		}
 	case journal.OutcomeSkipped:
 		words = "not executed"
 	case journal.OutcomeDenied:
@@ -109,6 +111,11 @@ func EndText(r journal.Result) string {
 		return ""
 	}
 	return e.Cause
+}
+
+// Stopped says whether a command was stopped because its run was to end.
+func Stopped(r journal.Result) bool {
+	return r.Outcome == journal.OutcomeUnknown && EndText(r) == "cancelled"
 }
 
 // unknownText says what an unknown outcome means and what a person can do about it.

@@ -15,7 +15,7 @@ import (
 // BesidesText is what a run's last line says beside how it ended.
 func BesidesText(o host.Outcome) string {
 	words := ""
-	if n := len(o.Undecided); n > 0 {
+	if n := len(o.Undecided); n > 0 && o.Status != recovery.StatusCancelled { // of one that was cancelled the lines below say it
 		words += fmt.Sprintf(", and the outcome of %s is unknown", Count(n, "call"))
 	}
 	if n := len(o.Denied); n == 1 {
