@@ -32,6 +32,7 @@ func faults() []lab.Fault {
 		boot.Fault(),
 		interfere.Signal(),
 		interfere.Cancel(),
+		interfere.Tell(),
 		interfere.Takeover(),
 		interfere.Background(),
 		server.Fault(),

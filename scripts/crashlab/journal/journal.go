@@ -38,6 +38,7 @@ const (
 	Opened      = 16
 	Replied     = 17
 	Closed      = 18
+	Added       = 22
 	PhaseBegan  = 23
 	PhaseEnded  = 24
 	Rewound     = 27

@@ -99,6 +99,7 @@ type interfered struct {
 	saw         map[string]int
 	kills       int  // that are no arms of the story
 	otherKilled bool // the process that interferes was killed at its own point
+	told        []message
 }
 
 // interfere carries a story out. The caller judges it and closes its world.

@@ -21,6 +21,7 @@ func TestInterferencesCoverThePoints(t *testing.T) {
 	}{
 		"signal":   {signals(), []string{"TERM", "HUP"}, nil},
 		"cancel":   {cancels(), []string{"live", "dead"}, []string{"live", "dead", "waiting"}},
+		"tell":     {tells(), []string{"live", "dead"}, nil},
 		"panic":    {panics(), []string{"panic"}, nil},
 		"takeover": {takeovers(), []string{"alive", "stopped", "killed"}, []string{"alive", "stopped"}},
 		"older":    {olders(), []string{"newer", "decided"}, nil},
