@@ -99,8 +99,9 @@ func (s *session) offerStop(out host.Outcome) error {
 	if len(out.Running) == 0 || s.Env.Ask == nil || s.app.Desk != nil || !strings.HasSuffix(out.Detail, os.Interrupt.String()) {
 		return nil
 	}
-	s.app.Say(s.app.Err, "Ctrl-C within 2 seconds asks whether it is to end too")
-	if !signals.Again(stopPatience) {
+	if !signals.Again(stopPatience, func() {
+		s.app.Say(s.app.Err, "Ctrl-C within 2 seconds asks whether it is to end too")
+	}) {
 		return nil
 	}
 	ctx := context.Background()

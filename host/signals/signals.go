@@ -62,11 +62,13 @@ func (s *Stops) End() {
 	s.cancel(nil)
 }
 
-// Again says whether an interrupt comes within a time. Meanwhile none ends the process.
-func Again(within time.Duration) bool {
+// Again says whether an interrupt comes within a time after offer, which says that one is waited
+// for. From before that none ends the process: who reads the offer is quick.
+func Again(within time.Duration, offer func()) bool {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)
+	offer()
 	over := time.NewTimer(within)
 	defer over.Stop()
 	select {
