@@ -11,6 +11,7 @@ import (
 	"agent/host/app"
 	"agent/host/moves"
 	"agent/host/pack"
+	"agent/host/report"
 	"agent/host/view"
 )
 
@@ -139,7 +140,7 @@ func (a importCommand) run(ctx context.Context, c *cli.Command) error {
 	if err := errors.Join(err, s.close()); err != nil {
 		return err
 	}
-	a.print(c, v, func() { a.say(v) })
+	a.print(c, v, func() { report.TakenIn(&a.Terminal, v) })
 	return nil
 }
 
@@ -173,20 +174,4 @@ func (a importCommand) decide(ctx context.Context, c *cli.Command, v view.Import
 		return err
 	}
 	return refuse
-}
-
-func (a importCommand) say(v view.Imported) {
-	switch {
-	case v.Taken != nil:
-		a.Say(a.Err, "it was taken in before, on %s; nothing was changed", view.Stamp(*v.Taken))
-	case !v.New:
-		a.Say(a.Err, "all of it is here already; nothing was changed")
-	default:
-		a.Say(a.Err, "taken in: %s", view.Count(len(v.Runs)+v.Below, "run"))
-		for _, r := range v.Runs {
-			if r.New && v.Unfinished > 0 && !view.Ended(r.Status) {
-				a.Say(a.Err, "go on with: agent resume %s", r.Run)
-			}
-		}
-	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"agent/host/app"
 	"agent/host/flags"
+	"agent/host/report"
 	"agent/host/stats"
-	"agent/host/terminal"
 	"agent/host/view"
 	"agent/recovery/fault"
 )
@@ -60,7 +60,7 @@ func (a statsCommand) run(ctx context.Context, c *cli.Command) error {
 	switch {
 	case errors.Is(err, app.ErrNoState):
 		v := stats.Nothing()
-		a.print(c, v, func() { a.stats(v, "") })
+		a.print(c, v, func() { report.Stats(&a.Terminal, v, a.inFolder()) })
 		return nil
 	case err != nil:
 		return err
@@ -69,7 +69,13 @@ func (a statsCommand) run(ctx context.Context, c *cli.Command) error {
 		a.Say(a.Err, "agent: %d of %s read", done, view.Count(all, "run"))
 	}})
 	if err == nil {
-		a.print(c, v, func() { a.stats(v, c.String("since")) })
+		a.print(c, v, func() {
+			where := a.inFolder()
+			if when := c.String("since"); when != "" {
+				where += " since " + when
+			}
+			report.Stats(&a.Terminal, v, where)
+		})
 		for _, run := range v.Unread {
 			a.Say(a.Err, "agent: the record of run %s cannot be read, so what it used is not counted: agent doctor", run)
 		}
@@ -78,27 +84,4 @@ func (a statsCommand) run(ctx context.Context, c *cli.Command) error {
 		}
 	}
 	return errors.Join(err, s.unlessBehind(), s.close())
-}
-
-// stats prints one table by model and one by folder, each with its total.
-func (a statsCommand) stats(v stats.Stats, since string) {
-	if len(v.Models) == 0 {
-		text := "no run was started" + a.inFolder()
-		if since != "" {
-			text += " since " + since
-		}
-		a.Say(a.Err, "%s", text)
-		return
-	}
-	byModel, byFolder := terminal.Table{Head: stats.Head("MODEL"), Fit: a.Width()}, terminal.Table{Head: stats.Head("FOLDER"), Fit: a.Width()}
-	for _, m := range v.Models {
-		byModel.Add(m.Cells(m.Model)...)
-	}
-	for _, f := range v.Folders {
-		byFolder.Add(f.Cells(a.Tilde(f.Folder))...)
-	}
-	byModel.Write(a.Out)
-	a.Say(a.Out, "")
-	byFolder.Add(v.Total.Cells("total")...)
-	byFolder.Write(a.Out)
 }

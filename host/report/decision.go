@@ -82,3 +82,20 @@ func cancelled(reason string) string {
 	}
 	return "cancelled: " + reason
 }
+
+// TakenIn prints what an import brought.
+func TakenIn(t *terminal.Terminal, v view.Imported) {
+	switch {
+	case v.Taken != nil:
+		t.Say(t.Err, "it was taken in before, on %s; nothing was changed", view.Stamp(*v.Taken))
+	case !v.New:
+		t.Say(t.Err, "all of it is here already; nothing was changed")
+	default:
+		t.Say(t.Err, "taken in: %s", view.Count(len(v.Runs)+v.Below, "run"))
+		for _, r := range v.Runs {
+			if r.New && v.Unfinished > 0 && !view.Ended(r.Status) {
+				t.Say(t.Err, "go on with: agent resume %s", r.Run)
+			}
+		}
+	}
+}
