@@ -14,6 +14,7 @@ import (
 	"agent/host/flags"
 	"agent/host/help"
 	"agent/host/lines"
+	"agent/host/objects"
 )
 
 // namedCommand makes a command. here says what it does with a folder, if it takes one.
@@ -169,6 +170,7 @@ EXAMPLE
    agent help
    agent help run
    agent help permissions
+   agent help scripting --json
 
 EXIT STATUS
    0 shown, 2 there is no such command and no such topic`
@@ -181,6 +183,7 @@ func (a helpCommand) command() *cli.Command {
 		Usage:       "show help for a command or a topic",
 		ArgsUsage:   "[command | topic]",
 		Description: helpHelp,
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "of scripting: print the JSON Schema of every object that --json prints, and of event lines"}},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			name := c.Args().First()
 			topics, err := help.Topics()
@@ -193,6 +196,15 @@ func (a helpCommand) command() *cli.Command {
 				return cli.ShowCommandHelp(ctx, c.Root(), name)
 			case c.Args().Len() > 1:
 				return app.Usage(errors.New("name one command or topic: agent help run"))
+			case c.Bool("json"):
+				if name != "scripting" {
+					return app.Usage(errors.New("--json goes with one topic: agent help scripting --json"))
+				}
+				d, err := objects.Document()
+				if err == nil {
+					a.PrintJSON(d)
+				}
+				return err
 			case name == "":
 				if err := cli.ShowRootCommandHelp(c.Root()); err != nil {
 					return err

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"agent/host/objects"
 )
 
 // eventLine is a line of --output-format stream-json.
@@ -46,7 +48,7 @@ type recordedFact struct {
 //
 //	lines FILE [AFTER]  expects the snapshot, every fact of the journal behind the one with
 //	                    the number AFTER (0), once and in order, live text that hangs
-//	                    together, and the outcome; sets $RUN
+//	                    together, and the outcome; each fits what is published; sets $RUN
 //	lines -part FILE    the same of a reader that was cut off: facts may be missing at the end
 func cmdLines(ts *testscript.TestScript, neg bool, args []string) {
 	part := len(args) > 1 && args[0] == "-part"
@@ -62,7 +64,14 @@ func cmdLines(ts *testscript.TestScript, neg bool, args []string) {
 		after, err = strconv.ParseInt(args[1], 10, 64)
 		ts.Check(err)
 	}
-	lines := eventLines(ts, ts.ReadFile(args[0]), part)
+	text := ts.ReadFile(args[0])
+	lines := eventLines(ts, text, part)
+	if r, err := published(objects.Line); err != nil || !part {
+		ts.Check(err)
+		for line := range strings.Lines(text) {
+			fits(ts, r, line)
+		}
+	}
 	run := lines[0].Run
 	ts.Setenv("RUN", run)
 	if last := lines[len(lines)-1].Type; lines[0].Type != "run.snapshot" || !part && last != "run.outcome" {

@@ -166,7 +166,7 @@ func TestScripts(t *testing.T) {
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
 			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "release": cmdRelease, "asked": cmdAsked, "heard": cmdHeard, "pages": cmdPages,
-			"waitservers": cmdWaitServers, "sql": cmdSQL, "family": cmdFamily, "child": cmdChild, "lines": cmdLines, "cuts": cmdCuts, "cursor": cmdCursor,
+			"waitservers": cmdWaitServers, "sql": cmdSQL, "family": cmdFamily, "child": cmdChild, "lines": cmdLines, "cuts": cmdCuts, "cursor": cmdCursor, "fits": cmdFits,
 		},
 	})
 }

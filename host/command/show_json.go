@@ -19,10 +19,7 @@ func (s showing) json(ctx context.Context, run string) error {
 
 // callJSON prints one call with its whole output. Bytes that are not UTF-8 become U+FFFD.
 func (s showing) callJSON(ctx context.Context, row app.CallRow, d *view.Decided) error {
-	v := struct {
-		Version int       `json:"version"`
-		Call    view.Call `json:"call"`
-	}{1, view.NewCall(row, d)}
+	v := view.OneCall{Version: 1, Call: view.NewCall(row, d)}
 	if row.Result != nil {
 		r, size, err := s.Store.Output(ctx, row.ID)
 		if err != nil {

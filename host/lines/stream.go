@@ -28,7 +28,7 @@ type Stream struct {
 	closed bool          // obs
 	seen   chan struct{} // closed when obs is at its end
 	last   *part
-	held   map[string][]note // of runs that did not begin yet
+	held   map[string][]watch.Note // of runs that did not begin yet
 
 	roots map[string]string // by run, as far as they are known; for the one who observes
 }
@@ -41,16 +41,11 @@ type part struct {
 	done  chan struct{}
 
 	mu    sync.Mutex
-	notes []note
+	notes []watch.Note
 	kind  string // of the last line; "" while there is none
 	data  any
 	over  chan struct{} // closed when nothing more is recorded here
 	wake  func()        // ends a wait for what comes next; nil while there is none
-}
-
-type note struct {
-	Text string `json:"text"`
-	Warn bool   `json:"warn"`
 }
 
 const (
@@ -60,7 +55,7 @@ const (
 
 // New writes to out.
 func New(out io.Writer) *Stream {
-	return &Stream{w: &writer{out: out}, held: map[string][]note{}, roots: map[string]string{}}
+	return &Stream{w: &writer{out: out}, held: map[string][]watch.Note{}, roots: map[string]string{}}
 }
 
 // Drive writes from here on what the host of a folder drives: of each run where it stands, its
@@ -91,7 +86,7 @@ func (s *Stream) observe() {
 					s.began(e.Run, e.Fact.Seq-1)
 				}
 			case e.Note != "":
-				n := note{Text: e.Note, Warn: e.Warn}
+				n := watch.Note{Text: e.Note, Warn: e.Warn}
 				root := s.rootOf(e.Run, nil)
 				if root != e.Run {
 					n.Text = e.Run + " " + n.Text
@@ -172,7 +167,7 @@ func (s *Stream) add(p *part) {
 		}
 		if err := s.part(p); err != nil {
 			// What is missing is on record, and the outcome follows nevertheless.
-			_ = s.w.line(p.run, watch.TypeNote, note{fmt.Sprintf("not all of the run is here: %v; see: agent show %s", err, p.run), true})
+			_ = s.w.line(p.run, watch.TypeNote, watch.Note{Text: fmt.Sprintf("not all of the run is here: %v; see: agent show %s", err, p.run), Warn: true})
 		}
 		<-p.over
 		if p.kind != "" {
@@ -189,7 +184,7 @@ func (s *Stream) current(run string) *part {
 	return nil
 }
 
-func (s *Stream) noted(run string, n note) {
+func (s *Stream) noted(run string, n watch.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.current(run); p != nil {
@@ -278,7 +273,7 @@ func (p *part) change(f func()) {
 
 // news is what is to be written beside what the feed has, and whether the run is over here. Where
 // it is not, the context ends when there is more.
-func (p *part) news() (ctx context.Context, notes []note, over bool) {
+func (p *part) news() (ctx context.Context, notes []watch.Note, over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	notes, p.notes = p.notes, nil

@@ -43,6 +43,12 @@ type Call struct {
 	Output      *string          `json:"output,omitempty"` // all of it; only where one call is shown
 }
 
+// OneCall is what show prints of a call. Fields are only ever added.
+type OneCall struct {
+	Version int  `json:"version"`
+	Call    Call `json:"call"`
+}
+
 // Verdict is what recovery decided about a call at one time.
 type Verdict struct {
 	Verdict journal.Verdict `json:"verdict"`

@@ -48,8 +48,8 @@ type Frame struct {
 	Data   []byte // of whole characters where the text is UTF-8
 }
 
-// envelope is a line's JSON. Fields are only ever added.
-type envelope struct {
+// Envelope is a line's JSON. Fields are only ever added.
+type Envelope struct {
 	Version int        `json:"v"`
 	Type    string     `json:"type"`
 	Run     string     `json:"run_id"`
@@ -60,7 +60,7 @@ type envelope struct {
 	Data    any        `json:"data"`
 }
 
-func (e envelope) encode() ([]byte, error) {
+func (e Envelope) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -72,7 +72,7 @@ func (e envelope) encode() ([]byte, error) {
 
 func factLine(run string, row db.Row) (Line, error) {
 	l := Line{ID: cursorText(row.Seq, sumOf(row.Digest)), Type: TypeUnknown}
-	e := envelope{Version: 1, Type: l.Type, Run: run, Seq: row.Seq, Cursor: l.ID, Turn: row.Turn, Time: &row.Time, Data: struct{}{}}
+	e := Envelope{Version: 1, Type: l.Type, Run: run, Seq: row.Seq, Cursor: l.ID, Turn: row.Turn, Time: &row.Time, Data: struct{}{}}
 	var err error
 	if row.Body != nil {
 		l.Type, l.Fact = string(row.Body.Kind()), &row.Event
@@ -89,7 +89,7 @@ func factLine(run string, row db.Row) (Line, error) {
 func stateLine(run string, s State) (Line, error) {
 	l := Line{Type: TypeState, State: &s}
 	var err error
-	l.JSON, err = envelope{Version: 1, Type: l.Type, Run: run, Data: s}.encode()
+	l.JSON, err = Envelope{Version: 1, Type: l.Type, Run: run, Data: s}.encode()
 	return l, err
 }
 
@@ -97,8 +97,14 @@ func stateLine(run string, s State) (Line, error) {
 func NewLine(run, kind string, data any) (Line, error) {
 	l := Line{Type: kind}
 	var err error
-	l.JSON, err = envelope{Version: 1, Type: kind, Run: run, Data: data}.encode()
+	l.JSON, err = Envelope{Version: 1, Type: kind, Run: run, Data: data}.encode()
 	return l, err
+}
+
+// Note is a sentence of the process that drives a run, to the person.
+type Note struct {
+	Text string `json:"text"`
+	Warn bool   `json:"warn"`
 }
 
 // frameJSON is a frame for other programs: bytes that are not UTF-8 are U+FFFD in it, and offsets
@@ -119,6 +125,6 @@ func frameLine(run, kind string, f Frame) (Line, error) {
 	}
 	l := Line{Type: kind, Live: &f}
 	var err error
-	l.JSON, err = envelope{Version: 1, Type: kind, Run: run, Turn: f.Turn, Data: v}.encode()
+	l.JSON, err = Envelope{Version: 1, Type: kind, Run: run, Turn: f.Turn, Data: v}.encode()
 	return l, err
 }

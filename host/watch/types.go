@@ -1,6 +1,10 @@
 package watch
 
-import "agent/recovery/journal"
+import (
+	"reflect"
+
+	"agent/recovery/journal"
+)
 
 // The types of lines that are not facts. A fact's type is its kind.
 const (
@@ -49,6 +53,15 @@ func LineTypes() []LineType {
 		LineType{Name: TypeAnswer, Data: "`agent answer --json`, where no run is driven"},
 		LineType{Name: TypeError, Data: "what `--json` prints when refused"},
 	)
+}
+
+// Forms has the Go types of the data of lines that only observers get, by the type of the line.
+func Forms() map[string]reflect.Type {
+	frame := reflect.TypeFor[frameJSON]()
+	return map[string]reflect.Type{
+		TypeState: reflect.TypeFor[State](), TypeNote: reflect.TypeFor[Note](),
+		TypeText: frame, TypeReasoning: frame, TypeOutput: frame,
+	}
 }
 
 // ListTypes lists the types of the lines that are about no one run.

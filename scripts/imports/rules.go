@@ -83,6 +83,7 @@ func layers() []rule {
 // transcripts is who may import whom where models are briefed and runs are written for people.
 func transcripts() []rule {
 	return []rule{
+		{dir: "host/objects", allow: []string{"host/flow/outline", "host/flow/table", "host/fork", "host/githook", "host/stats", "host/view", "host/watch", "recovery/journal"}, why: "what is printed is described from its types; nothing of it is made here"},
 		{dir: "host/serve/unit", why: "a file is written from its few words; no server is needed for it"},
 		{dir: "host/serve/body", why: "what a request says is read by its form alone; what it is for does not matter"},
 		{dir: "host/schema", why: "a value is compared with a schema alone; whose they are does not matter"},
@@ -234,7 +235,7 @@ func frontDoors() []rule {
 			why: "a process is started with a command line, and its answer is read; what the command does, it does not know"},
 		{dir: "host/lines", allow: []string{"host", "host/app", "host/follow", "host/help", "host/view", "host/watch", "host/stream", "recovery/journal"},
 			why: "lines are what watch gives for programs; which command they are of, they do not know"},
-		{dir: "host/report", allow: []string{"host", "host/app", "host/terminal", "host/view", "recovery", "recovery/journal"},
+		{dir: "host/report", allow: []string{"host", "host/app", "host/stats", "host/terminal", "host/view", "recovery", "recovery/journal"},
 			why: "what became of a run is printed at a terminal; whatever was done with it is done"},
 		{dir: "host/flags", allow: []string{"host", "host/app", "host/config", "host/flow/file", "host/help", "host/input", "host/model/catalog", "host/model/runbook", "host/permission", "host/view", "recovery/journal", "host/schema"},
 			why: "flags are read and checked alone; what becomes of them is decided by the command"},
