@@ -71,6 +71,9 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Misfits != 1 || string(s.Created.OutputSchema) != `{"type":"object","required":["name"]}` {
 		t.Errorf("the journal with an output schema says %d misfits of %s", s.Misfits, s.Created.OutputSchema)
 	}
+	if d := s.Created.Dirs; len(d) != 2 || d[0].Write || d[1] != (journal.Dir{Path: "/out", Write: true}) {
+		t.Errorf("the journal with folders beside the workspace says %+v", d)
+	}
 	s = readGolden(t, "testdata/journal-v1-widths.jsonl", fields)
 	if c := s.Turns[0].Calls; c[0].Approved != "b:1" || c[1].Denied != "ana said no: push nothing today" || s.Created.Rules == "" {
 		t.Errorf("the journal with answers of several widths says %+v, %+v", c[0], c[1])

@@ -13,6 +13,9 @@ func (s *State) restored(at time.Time, b journal.RunRestored) {
 	if b.Folder != "" {
 		s.Created.Folder = b.Folder
 	}
+	if b.Pack != "" {
+		s.Created.Dirs = nil // they were named by a person of another machine, or by who made the pack
+	}
 	for _, c := range s.Turns.current().calls() {
 		if c.Phase == journal.PhaseStarted && b.Pack != "" {
 			c.copied = true // what tells how far it came stayed where it was started

@@ -83,6 +83,7 @@ type Call struct {
 	Args        json.RawMessage
 	Fingerprint string
 	Folder      string          // the run's workspace, absolute
+	Dirs        []journal.Dir   // that it reaches beside it
 	Yes         bool            // a person said yes to this very call, wrote it, or lets everything run
 	Before      json.RawMessage // what Prepare recorded
 	Handle      any             // what Prepare made; nil when the call is looked at by recovery

@@ -88,7 +88,7 @@ func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) per
 		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: is.Effect,
 		Inner: is.Inner, Outward: is.Outward, Folder: pol.state.Created.Folder,
 	}
-	if pol.rules.Concerns(q) {
+	if pol.rules.Concerns(q) || len(pol.state.Created.Dirs) > 0 {
 		q.Paths = is.Within(q.Folder, args)
 	}
 	return q
@@ -309,6 +309,10 @@ func (pol *policy) propose(c *journal.CallBlock) journal.Proposal {
 func (pol *policy) classify(p *journal.Proposal, t tools.Tool) {
 	is := t.Describe(pol.state.Created.Folder, p.Args)
 	p.Effect, p.RetrySafe = is.Effect, is.RetrySafe || pol.state.Created.Repeat
+	if err := is.Outside(pol.state.Created.Folder, pol.state.Created.Dirs, p.Args); err != nil {
+		p.Invalid = err.Error() // nobody is asked about what cannot be
+		return
+	}
 	if spec, _ := pol.env.Tools.Spec(p.Tool); !spec.Asks {
 		pol.permission(p, is)
 	} else if p.Question = is.Question; p.Question == nil {

@@ -121,6 +121,9 @@ func (s sight) meetsPath(r Rule) match {
 	return best
 }
 
+// beside says whether a path, as it is seen from the workspace, lies outside.
+func beside(p string) bool { return path.IsAbs(p) || p == ".." || strings.HasPrefix(p, "../") }
+
 func pathMatches(pattern, p string) bool {
 	ok, err := doublestar.Match(pattern, path.Clean(p))
 	return ok && err == nil // Check refuses a pattern that cannot be read
@@ -195,7 +198,12 @@ func allowed(rules []Rule, q Request) (string, bool) {
 	}
 	var by []Rule
 	for _, p := range q.Paths {
-		i := slices.IndexFunc(rules, func(r Rule) bool { return r.Path == "" || pathMatches(r.Path, p) })
+		i := slices.IndexFunc(rules, func(r Rule) bool {
+			if beside(p) { // only what is said of no folder and no path is about it too
+				return r.Path == "" && r.Folder == ""
+			}
+			return r.Path == "" || pathMatches(r.Path, p)
+		})
 		if i < 0 {
 			return "", false
 		}

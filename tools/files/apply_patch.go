@@ -81,7 +81,7 @@ type change struct {
 // be there after. A patch of which an earlier attempt did a part is only finished: what was
 // recorded then still holds.
 func (t applyPatch) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, error) {
-	w, err := t.openToWrite(c.Folder)
+	w, err := t.openToWrite(c, "")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,7 +120,7 @@ func (t applyPatch) Call(ctx context.Context, c tools.Call) (journal.Result, err
 	if err != nil || len(changes) == 0 {
 		return tools.Failed(journal.AppliedNo, errors.New("apply the patch: nothing was recorded of the files before"))
 	}
-	w, err := t.openToWrite(c.Folder)
+	w, err := t.openToWrite(c, "")
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}

@@ -137,7 +137,7 @@ func (w *Workspace) before(name string, goes bool) (change, []byte, error) {
 	if err != nil {
 		return change{}, nil, err
 	}
-	e, err := evidenceOf(s, before, nil)
+	e, err := evidenceOf(w, s, before, nil)
 	e.After, e.Size = "", 0
 	return change{evidence: e}, content, err
 }
@@ -156,7 +156,7 @@ func (w *Workspace) free(name string) (change, error) {
 	if s.Info != nil {
 		return change{}, fmt.Errorf("%s exists already: a patch makes no file over another one", name)
 	}
-	e, err := evidenceOf(s, seen{}, nil)
+	e, err := evidenceOf(w, s, seen{}, nil)
 	return change{evidence: e}, err
 }
 

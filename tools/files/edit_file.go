@@ -79,7 +79,7 @@ func (t editFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any
 	if err != nil {
 		return nil, nil, err
 	}
-	w, s, err := t.targetToWrite(c.Folder, a.Path)
+	w, s, err := t.targetToWrite(c, a.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +96,7 @@ func (t editFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := evidenceOf(s, before, []byte(after))
+	e, err := evidenceOf(w, s, before, []byte(after))
 	if err != nil {
 		return nil, nil, err
 	}

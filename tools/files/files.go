@@ -9,7 +9,13 @@
 // one step
 package files
 
-import "agent/tools"
+import (
+	"os"
+	"path"
+	"path/filepath"
+
+	"agent/tools"
+)
 
 // Tools makes the tools that work on the files of a workspace. No path leads them to a denied
 // folder, and they write nothing of what the policy names. A search passes over what the person
@@ -26,9 +32,27 @@ type limits struct {
 	ignores func() string   // finds the file of what the person ignores everywhere; nil is none
 }
 
-// openToWrite opens a workspace for what writes in it.
-func (l limits) openToWrite(folder string) (*Workspace, error) {
-	w, err := OpenWorkspace(folder, l.denied)
+// open opens the workspace of a call, or the folder beside it in which a path lies.
+func (l limits) open(c tools.Call, asked string) (*Workspace, error) {
+	d, ok := tools.Reached(c.Folder, c.Dirs, asked)
+	if !ok || d.Path == c.Folder {
+		return OpenWorkspace(c.Folder, l.denied)
+	}
+	w, err := OpenWorkspace(d.Path, l.denied)
+	if err != nil {
+		return nil, err
+	}
+	w.from, w.readOnly = c.Folder, !d.Write
+	return w, nil
+}
+
+// openToWrite opens a workspace for what writes at a path.
+func (l limits) openToWrite(c tools.Call, asked string) (*Workspace, error) {
+	w, err := l.open(c, asked)
+	if err == nil && w.readOnly {
+		w.Close()
+		return nil, tools.ReadOnly(asked, w.folder)
+	}
 	if err == nil && l.policy != nil {
 		for _, path := range l.policy() {
 			w.policy = append(w.policy, guardedOf(path))
@@ -37,11 +61,39 @@ func (l limits) openToWrite(folder string) (*Workspace, error) {
 	return w, err
 }
 
-// openToWalk opens a workspace for what goes through its folders.
-func (l limits) openToWalk(folder string) (*Workspace, error) {
-	w, err := OpenWorkspace(folder, l.denied)
+// openToWalk opens a workspace for what goes through the folders at a path.
+func (l limits) openToWalk(c tools.Call, asked string) (*Workspace, error) {
+	w, err := l.open(c, asked)
 	if err == nil {
 		w.ignores = l.ignores
 	}
 	return w, err
+}
+
+// absolute is a path as it was asked for; in a folder beside the workspace it is absolute.
+func (w *Workspace) absolute(asked string) string {
+	if w.from == "" || filepath.IsAbs(asked) {
+		return asked
+	}
+	return filepath.Join(w.from, asked)
+}
+
+// shown is a path in it as a model has to write it.
+func (w *Workspace) shown(rel string) string {
+	if w.from != "" {
+		return path.Join(filepath.ToSlash(w.Real), rel)
+	}
+	return rel
+}
+
+func guardedOf(folder string) guarded {
+	b := guarded{path: filepath.Clean(folder)}
+	// A folder that cannot be looked at has no identity; its path still counts.
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		b.path = real
+	}
+	if info, err := os.Stat(b.path); err == nil {
+		b.info = info
+	}
+	return b
 }

@@ -86,7 +86,7 @@ func (t findFiles) Call(ctx context.Context, c tools.Call) (journal.Result, erro
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
-	w, dir, err := t.folder(c.Folder, a.Path)
+	w, dir, err := t.folder(c, a.Path)
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
@@ -103,7 +103,7 @@ func (t findFiles) Call(ctx context.Context, c tools.Call) (journal.Result, erro
 			return errEnough
 		}
 		found++
-		out.WriteString(excerpt.Name(rel) + "\n")
+		out.WriteString(excerpt.Name(w.shown(rel)) + "\n")
 		return nil
 	}}
 	if err := k.run(dir); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/tools"
 	"agent/tools/ignore"
 	"agent/tools/ignore/ignoretest"
 	"agent/tools/toolstest"
@@ -55,7 +56,7 @@ func TestIgnoresAsGitDoes(t *testing.T) {
 
 func walkLists(t *testing.T, b *bench, person string) string {
 	t.Helper()
-	w, err := limits{ignores: func() string { return person }}.openToWalk(b.Dir)
+	w, err := limits{ignores: func() string { return person }}.openToWalk(tools.Call{Folder: b.Dir}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (t listDir) Call(ctx context.Context, c tools.Call) (journal.Result, error)
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
-	w, dir, err := t.folder(c.Folder, a.Path)
+	w, dir, err := t.folder(c, a.Path)
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
@@ -86,11 +86,11 @@ type opened struct {
 }
 
 // folder walks to a folder and opens it; an empty path is the workspace.
-func (l limits) folder(folder, asked string) (*Workspace, *opened, error) {
+func (l limits) folder(c tools.Call, asked string) (*Workspace, *opened, error) {
 	if asked == "" {
 		asked = "."
 	}
-	w, err := l.openToWalk(folder)
+	w, err := l.openToWalk(c, asked)
 	if err != nil {
 		return nil, nil, err
 	}

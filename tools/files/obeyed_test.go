@@ -3,6 +3,7 @@ package files
 import (
 	"encoding/json"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -59,5 +60,31 @@ func TestDescribeLooksIntoTheWorkspace(t *testing.T) {
 	}
 	if got := b.Tool("apply_patch").Describe("", json.RawMessage(`{"patch":"no patch"}`)); got.Effect != journal.EffectWriteExternal || got.Paths == nil {
 		t.Errorf("what is no patch: %+v", got)
+	}
+}
+
+// What the settings of a repository beside the workspace name counts too, however the path is
+// written. // issue 17, part 4
+func TestDescribeLooksBesideTheWorkspace(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	b := newBench(t)
+	b.Git("init", "-q")
+	b.Git("config", "core.hooksPath", "checks")
+	work := filepath.Join(filepath.Dir(b.Dir), "work")
+	for path, want := range map[string]journal.Effect{
+		b.Dir + "/checks/pre-commit":                               journal.EffectWriteExternal,
+		"../" + filepath.Base(b.Dir) + "/checks/pre-commit":        journal.EffectWriteExternal,
+		b.Dir + "/.git/config":                                     journal.EffectWriteExternal,
+		b.Dir + "/deep/.envrc":                                     journal.EffectWriteExternal,
+		b.Dir + "/deep/notes.txt":                                  journal.EffectWriteLocal,
+		"../" + filepath.Base(b.Dir) + "/new/deep/notes.txt":       journal.EffectWriteLocal,
+		filepath.Dir(b.Dir) + "/" + "elsewhere/.vscode/tasks.json": journal.EffectWriteExternal,
+	} {
+		raw := b.Call("write_file", args{"path": path}).Args
+		if got := b.Tool("write_file").Describe(work, raw).Effect; got != want {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 }

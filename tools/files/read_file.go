@@ -53,7 +53,7 @@ func (t readFile) Call(ctx context.Context, c tools.Call) (journal.Result, error
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
-	w, err := OpenWorkspace(c.Folder, t.denied)
+	w, err := t.open(c, a.Path)
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}

@@ -136,7 +136,7 @@ func (t search) Call(ctx context.Context, c tools.Call) (journal.Result, error) 
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
-	w, err := t.openToWalk(c.Folder)
+	w, err := t.openToWalk(c, a.Path)
 	if err != nil {
 		return tools.Failed(journal.AppliedNo, err)
 	}
@@ -163,7 +163,7 @@ func (s *searcher) run(ctx context.Context, w *Workspace, asked string) (string,
 		if err != nil {
 			return "", err
 		}
-		if err := s.file(f, info, at.Rel); !errors.Is(err, errEnough) {
+		if err := s.file(f, info, w.shown(at.Rel)); !errors.Is(err, errEnough) {
 			return "", err
 		}
 		return "", nil
@@ -194,7 +194,7 @@ func (s *searcher) entry(dir *opened, name, rel string) error {
 		s.unread++
 		return nil
 	}
-	err = s.file(f, info, rel)
+	err = s.file(f, info, dir.w.shown(rel))
 	if err != nil && !errors.Is(err, errEnough) {
 		s.unread++
 		return nil

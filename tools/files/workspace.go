@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"agent/tools"
 	"agent/tools/excerpt"
 )
 
@@ -33,6 +34,9 @@ type Workspace struct {
 	policy []guarded // what can be read and not be written
 
 	ignores func() string // finds the file of what the person ignores everywhere; nil is none
+
+	from     string // of a folder beside it: the workspace
+	readOnly bool
 }
 
 // guarded is a folder that no path may lead to, or a folder or file that none may write.
@@ -91,18 +95,6 @@ func OpenWorkspace(folder string, denied []string) (*Workspace, error) {
 	return w, nil
 }
 
-func guardedOf(folder string) guarded {
-	b := guarded{path: filepath.Clean(folder)}
-	// A folder that cannot be looked at has no identity; its path still counts.
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		b.path = real
-	}
-	if info, err := os.Stat(b.path); err == nil {
-		b.info = info
-	}
-	return b
-}
-
 // Denies reports whether a folder is one of the denied ones, by identity and by path.
 func (w *Workspace) Denies(real string, info os.FileInfo) bool {
 	for _, b := range w.denied {
@@ -157,7 +149,14 @@ func (w *Workspace) split(asked string) ([]string, bool, error) {
 		return nil, false, fmt.Errorf("%.40s…: the path has %d bytes, at most %d can be used", asked, len(asked), maxPath)
 	}
 	rest := filepath.ToSlash(asked)
-	if filepath.IsAbs(asked) {
+	if w.from != "" && !filepath.IsAbs(asked) {
+		end := "" // a slash at the end says that it is a folder
+		if strings.HasSuffix(rest, "/") || strings.HasSuffix(rest, "/.") {
+			end = "/"
+		}
+		rest = filepath.ToSlash(w.absolute(asked)) + end
+	}
+	if filepath.IsAbs(rest) {
 		inner, ok := w.inside(rest)
 		if !ok {
 			return nil, false, outside(asked, w.folder)
@@ -200,7 +199,7 @@ func (w *Workspace) inside(abs string) (string, bool) {
 }
 
 func outside(asked, folder string) error {
-	return fmt.Errorf("%s is outside the workspace %s", asked, folder)
+	return &tools.OutsideError{Path: asked, Folder: folder}
 }
 
 // walk is one path on its way.

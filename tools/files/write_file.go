@@ -52,16 +52,44 @@ func (writeFile) Describe(folder string, args json.RawMessage) tools.Traits {
 func obeyedIn(folder string, paths ...string) bool {
 	var list []string
 	for _, path := range paths {
+		at := path
 		if filepath.IsAbs(path) {
 			rel, err := filepath.Rel(folder, path)
 			if err != nil {
 				return true // nothing can be said about it
 			}
 			path = rel
+		} else {
+			at = filepath.Join(folder, path)
 		}
-		list = append(list, path)
+		if !strings.HasPrefix(filepath.ToSlash(filepath.Clean(path)), "../") {
+			list = append(list, path)
+		} else if obeyedBeside(at) {
+			return true
+		}
 	}
 	return slices.ContainsFunc(list, obeyed) || gitrepo.Obeys(folder, list...)
+}
+
+// obeyedBeside says the same of a file that lies in no workspace: it is seen from the repository
+// around it, or else from the folder that is there.
+func obeyedBeside(path string) bool {
+	base := ""
+	for at := filepath.Dir(path); ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if base == "" && err == nil && info.IsDir() {
+			base = at
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			base = at
+			break
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	rel, err := filepath.Rel(base, path)
+	return err != nil || obeyed(rel) || gitrepo.Obeys(base, rel)
 }
 
 // describeWrite describes a write of the file that the arguments name.
@@ -112,8 +140,8 @@ func anyPart(path string, names ...string) bool {
 }
 
 // targetToWrite walks to what a call wants to write.
-func (l limits) targetToWrite(folder, asked string) (*Workspace, *Target, error) {
-	w, err := l.openToWrite(folder)
+func (l limits) targetToWrite(c tools.Call, asked string) (*Workspace, *Target, error) {
+	w, err := l.openToWrite(c, asked)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,14 +156,14 @@ func (l limits) targetToWrite(folder, asked string) (*Workspace, *Target, error)
 // preparedTarget walks to what Prepare looked at, and refuses anything else.
 func (l limits) preparedTarget(c tools.Call, verb, asked string) (*Workspace, *Target, evidence, error) {
 	var e evidence
-	w, s, err := l.targetToWrite(c.Folder, asked)
+	w, s, err := l.targetToWrite(c, asked)
 	if err != nil {
 		return nil, nil, e, err
 	}
-	if err := json.Unmarshal(c.Before, &e); err != nil || e.Path != s.Rel {
+	if err := json.Unmarshal(c.Before, &e); err != nil || e.Path != w.shown(s.Rel) {
 		s.Close()
 		w.Close()
-		return nil, nil, e, fmt.Errorf("%s %s: it leads to %s now, not to where it led before", verb, asked, s.Rel)
+		return nil, nil, e, fmt.Errorf("%s %s: it leads to %s now, not to where it led before", verb, asked, w.shown(s.Rel))
 	}
 	return w, s, e, nil
 }
@@ -150,7 +178,7 @@ func (w *Workspace) targetToWrite(asked string) (*Target, error) {
 	case err != nil:
 	case gitNamed(s.Rel) && !gitNamed(asked):
 		err = fmt.Errorf("%s leads to git's own files (%s); name them as they are", asked, s.Rel)
-	case obeyedIn(w.Real, s.Rel) && !obeyedIn(w.folder, asked):
+	case obeyedIn(w.Real, s.Rel) && !obeyedIn(w.folder, w.absolute(asked)):
 		err = fmt.Errorf("%s leads to what git, an editor or this program obeys (%s); name it as it is", asked, s.Rel)
 	case w.rules(s):
 		err = fmt.Errorf("%s is a part of your configuration of agent, which no tool may change", asked)
@@ -200,7 +228,7 @@ func (t writeFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, an
 	if err != nil {
 		return nil, nil, err
 	}
-	w, s, err := t.targetToWrite(c.Folder, a.Path)
+	w, s, err := t.targetToWrite(c, a.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,7 +238,7 @@ func (t writeFile) Prepare(_ context.Context, c tools.Call) (json.RawMessage, an
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := evidenceOf(s, before, []byte(a.Content))
+	e, err := evidenceOf(w, s, before, []byte(a.Content))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,9 +38,9 @@ func hashOf(content []byte) string {
 }
 
 // evidenceOf describes a target that was just looked at.
-func evidenceOf(s *Target, before seen, content []byte) (evidence, error) {
-	e := evidence{Path: s.Rel, Before: before, After: hashOf(content), Size: int64(len(content))}
-	e.Folder = path.Dir(s.Rel)
+func evidenceOf(w *Workspace, s *Target, before seen, content []byte) (evidence, error) {
+	e := evidence{Path: w.shown(s.Rel), Before: before, After: hashOf(content), Size: int64(len(content))}
+	e.Folder = path.Dir(e.Path)
 	for range s.missing {
 		e.Folder = path.Dir(e.Folder)
 	}
@@ -84,7 +84,7 @@ func (l limits) inspectWrite(c tools.Call, asked string) recovery.Inspection {
 	if err := json.Unmarshal(c.Before, &e); err != nil || e.After == "" {
 		return unclear("nothing is recorded of what was there before")
 	}
-	w, err := OpenWorkspace(c.Folder, l.denied)
+	w, err := l.open(c, asked)
 	if err != nil {
 		return unclear("%v", err)
 	}
@@ -94,8 +94,8 @@ func (l limits) inspectWrite(c tools.Call, asked string) recovery.Inspection {
 		return unclear("%v", err)
 	}
 	defer s.Close()
-	if s.Rel != e.Path {
-		return unclear("%s led to %s and leads to %s now", asked, e.Path, s.Rel)
+	if w.shown(s.Rel) != e.Path {
+		return unclear("%s led to %s and leads to %s now", asked, e.Path, w.shown(s.Rel))
 	}
 	now, _, err := s.look(0)
 	if err != nil {

@@ -105,6 +105,7 @@ type Profile struct {
 	Hidden    []string `json:"hidden,omitempty"`    // folders that are not there: the state folder
 	Guarded   []string `json:"guarded,omitempty"`   // folders and files that can be read and never changed: the policy
 	Writable  []string `json:"writable,omitempty"`  // with Write: further folders and files
+	Readable  []string `json:"readable,omitempty"`  // further folders, which are seen though one above them is covered
 	Links     []string `json:"links,omitempty"`     // symbolic links by which the hidden and the guarded are found: they stay what they are
 }
 
@@ -126,7 +127,7 @@ func (p Profile) check() error {
 	default:
 		return fmt.Errorf("there is no access %q", p.Access)
 	}
-	for _, list := range [][]string{{p.Workspace, p.Temp}, p.Hidden, p.Guarded, p.Writable, p.Links} {
+	for _, list := range [][]string{{p.Workspace, p.Temp}, p.Hidden, p.Guarded, p.Writable, p.Readable, p.Links} {
 		for _, path := range list {
 			if path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
 				return fmt.Errorf("the path %q is not absolute and clean", path)
@@ -182,7 +183,7 @@ func (p Profile) scratch(env []string) []string {
 
 // readable lists what a command can read though the folder above it may be covered.
 func (p Profile) readable(env []string) []string {
-	return append([]string{p.Workspace, homeOf(env)}, p.Guarded...)
+	return slices.Concat([]string{p.Workspace, homeOf(env)}, p.Guarded, p.Readable)
 }
 
 func homeOf(env []string) string {
