@@ -30,10 +30,7 @@ type StartRequest struct {
 	Limits   journal.Limits
 	Expire   time.Duration
 	Setup    journal.Setup
-	Rules    string // of permission for this run alone, as they stand in a configuration
-
-	OutputSchema json.RawMessage // which the answer must fit; nil for none
-	AskPlan      bool            // in mode plan it ends with a question about its plan
+	journal.Terms
 
 	Flow   json.RawMessage // definition of the flow that it is; nil for none. Source is its file then
 	Digest string          // SHA-256 of that file, hex
@@ -124,7 +121,7 @@ func (h *Host) created(
 	c = journal.RunCreated{
 		Run: cmp.Or(req.Run, NewRunID()), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
-		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup, Terms: journal.Terms{Rules: req.Rules, OutputSchema: req.OutputSchema, AskPlan: req.AskPlan},
+		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup, Terms: req.Terms,
 		Called: journal.Called{StartKey: req.StartKey, StartDigest: req.StartDigest, Name: req.Name}, Digest: req.Digest,
 		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task}, Branch: journal.Branch{From: req.From, Rewind: req.Rewind},
 	}

@@ -40,6 +40,7 @@ type Asked struct {
 	Rules     string         `json:"rules,omitempty"`
 
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	Dirs         []journal.Dir   `json:"dirs,omitempty"`
 }
 
 // AskedNewest is Asked.Thread of a request that goes on with the newest thread of its folder.

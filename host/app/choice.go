@@ -74,7 +74,7 @@ func Asked(req host.StartRequest, w Wish, l config.Limits, thread string, newest
 	a := host.Asked{
 		Prompt: req.Prompt, Task: req.Task, Input: req.Input, Folder: req.Folder, Thread: thread, Model: w.Model, BaseURL: w.BaseURL, Effort: w.Effort,
 		NoCompact: w.NoCompact, Mode: l.Mode, MaxTurns: l.MaxTurns, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost, Timeout: l.Timeout,
-		Expire: req.Expire, Rules: req.Rules, OutputSchema: req.OutputSchema,
+		Expire: req.Expire, Rules: req.Rules, OutputSchema: req.OutputSchema, Dirs: req.Dirs,
 	}
 	if newest {
 		a.Thread = host.AskedNewest

@@ -77,10 +77,7 @@ func (a forkCommand) fork(ctx context.Context, c *cli.Command) error {
 		return a.detach(ctx, c, "")
 	}
 	req := host.StartRequest{Expire: c.Duration("expire"), Name: c.String("name"), From: &journal.Position{Turn: turn}}
-	if req.Rules, err = flags.Rules(c); err != nil {
-		return err
-	}
-	if req.OutputSchema, err = flags.OutputSchema(c); err != nil {
+	if req.Terms, err = flags.Terms(c); err != nil {
 		return err
 	}
 	if req.Prompt, err = a.forkPrompt(ctx, c.Args().Get(1)); err != nil {

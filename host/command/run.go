@@ -147,10 +147,7 @@ func (a runCommand) startRequest(ctx context.Context, c *cli.Command) (host.Star
 	req := host.StartRequest{Expire: c.Duration("expire"), Name: c.String("name")}
 	err := flags.CheckLimits(c)
 	if err == nil {
-		req.Rules, err = flags.Rules(c)
-	}
-	if err == nil {
-		req.OutputSchema, err = flags.OutputSchema(c)
+		req.Terms, err = flags.Terms(c)
 	}
 	if err != nil {
 		return req, err

@@ -102,6 +102,9 @@ func pairs(r view.ExportedRun, c journal.RunCreated, o Options) (list []view.Pai
 		add("after run", c.Previous)
 	}
 	add("folder", o.Tilde(v.Folder))
+	for _, d := range c.Dirs {
+		add("beside it", view.DirText("", d))
+	}
 	add("model", v.Model+view.ProviderText(c.Setup.Provider))
 	add("mode", string(v.Mode)+", "+view.LimitText(c.Limits))
 	add("started", stamp(v.Created)+" by "+view.OrPerson(r.By)+" with agent "+c.Version)

@@ -10,8 +10,8 @@ import (
 	"agent/recovery/journal"
 )
 
-// Rules reads --allow and --deny as the rules that they stand for; "" where none is given.
-func Rules(c *cli.Command) (string, error) {
+// rules reads --allow and --deny as the rules that they stand for; "" where none is given.
+func rules(c *cli.Command) (string, error) {
 	var all []permission.Rule
 	for _, flag := range []struct {
 		name string

@@ -14,8 +14,8 @@ import (
 	"agent/host/schema"
 )
 
-// OutputSchema reads the file of --output-schema; nil where none is given.
-func OutputSchema(c *cli.Command) (json.RawMessage, error) {
+// outputSchema reads the file of --output-schema; nil where none is given.
+func outputSchema(c *cli.Command) (json.RawMessage, error) {
 	name := c.String("output-schema")
 	if name == "" {
 		if c.IsSet("output-schema") {

@@ -208,8 +208,11 @@ func (t *Printer) created(b journal.RunCreated) {
 
 // head prints what a run is: kind, id, what and the rest of it.
 func (t *Printer) head(kind string, b journal.RunCreated, what string) {
-	in := "in " + view.Tilde(t.Home, b.Folder)
-	t.parts(Bold, kind, ", ", b.Run+"  "+what, "mode "+string(b.Mode), view.LimitText(b.Limits), in)
+	parts := []string{b.Run + "  " + what, "mode " + string(b.Mode), view.LimitText(b.Limits), "in " + view.Tilde(t.Home, b.Folder)}
+	for _, d := range b.Dirs {
+		parts = append(parts, view.DirText(t.Home, d))
+	}
+	t.parts(Bold, kind, ", ", parts...)
 }
 
 // parts prints parts of a sentence, with sep between them, on as few lines as they fit on, whole.

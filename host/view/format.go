@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agent/recovery/journal"
 )
 
 // Age says how long ago something was, in the one unit that matters.
@@ -183,6 +185,14 @@ func Tokens(n int64) string {
 		return fmt.Sprintf("%dk", n/1000)
 	}
 	return fmt.Sprint(n)
+}
+
+// DirText says what a run may do in a folder beside its workspace.
+func DirText(home string, d journal.Dir) string {
+	if d.Write {
+		return "may write in " + Tilde(home, d.Path)
+	}
+	return "may read in " + Tilde(home, d.Path)
 }
 
 // Tilde shortens a path below a person's home folder.

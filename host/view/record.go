@@ -29,7 +29,8 @@ type Snapshot struct {
 
 	*table.Table // of a flow: how its phases and artifacts stand
 
-	Environment []string `json:"environment,omitempty"` // names of the recorded variables that commands get; values are shown nowhere
+	Dirs        []journal.Dir `json:"dirs,omitempty"`        // beside its folder, that it reaches
+	Environment []string      `json:"environment,omitempty"` // names of the recorded variables that commands get; values are shown nowhere
 
 	now journal.RunCreated // what the run began with, as claims changed it since
 }
@@ -88,7 +89,7 @@ func NewLimits(l journal.Limits) Limits {
 func (v *Snapshot) Add(b journal.Body) {
 	switch b := b.(type) {
 	case journal.RunCreated:
-		v.now, v.By, v.Setup, v.Limits = b, b.By, NewSetup(b.Setup), NewLimits(b.Limits)
+		v.now, v.By, v.Setup, v.Limits, v.Dirs = b, b.By, NewSetup(b.Setup), NewLimits(b.Limits), b.Dirs
 	case journal.RunClaimed:
 		if b.Limits != nil {
 			v.Limits = NewLimits(*b.Limits)
@@ -97,6 +98,9 @@ func (v *Snapshot) Add(b journal.Body) {
 		v.Setup = NewSetup(v.now.Setup)
 	case journal.RunRestored:
 		v.now.Folder = journal.FolderAfter(b, v.now.Folder)
+		if b.Pack != "" {
+			v.Dirs = nil
+		}
 	}
 }
 
