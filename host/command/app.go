@@ -124,7 +124,7 @@ type commandLine struct {
 func newCommandLine(std IO) *commandLine {
 	return &commandLine{IO: std, App: &app.App{
 		Env: std.Getenv, Version: Version, Complaints: std.Err,
-		Notice: func(line string) { fmt.Fprintf(std.Err, "agent: %s\n", line) },
+		Notice: func(line string) { std.Say(std.Err, "agent: %s", line) },
 	}}
 }
 

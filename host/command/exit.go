@@ -44,16 +44,16 @@ func (a *commandLine) exit(err error) int {
 	case errors.As(err, &ended):
 		return ended.Code
 	case errors.As(err, &wrong):
-		fmt.Fprintf(a.Err, "agent: %s\n", a.Redacted(err.Error()))
+		a.Say(a.Err, "agent: %s", a.Redacted(err.Error()))
 		return view.ExitUsage
 	}
 	var unknown *app.UnknownIDError
 	if errors.As(err, &unknown) && unknown.Text == "last" {
 		err = errors.New(`nothing was run yet; agent run "prompt" starts a run`)
 	}
-	fmt.Fprintf(a.Err, "agent: %s\n", a.Redacted(err.Error()))
+	a.Say(a.Err, "agent: %s", a.Redacted(err.Error()))
 	for _, hint := range view.Hints(err) {
-		fmt.Fprintf(a.Err, "       %s\n", a.Redacted(hint))
+		a.Say(a.Err, "       %s", a.Redacted(hint))
 	}
 	a.LogError(err)
 	var commit *app.CommitError

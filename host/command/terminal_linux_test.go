@@ -123,16 +123,22 @@ func (s *seat) until(text string) {
 	s.untilTimes(text, 1)
 }
 
+// times is how often the screen has shown a text, also where it was broken between words.
+func (s *seat) times(text string) int {
+	shown := s.screen()
+	return max(strings.Count(shown, text), strings.Count(strings.Join(strings.Fields(shown), " "), text))
+}
+
 // untilTimes waits until the screen has shown a text so many times.
 func (s *seat) untilTimes(text string, n int) {
 	s.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for strings.Count(s.screen(), text) < n {
+	for s.times(text) < n {
 		select {
 		case <-s.news:
 		case <-s.ended:
-			if strings.Count(s.screen(), text) < n {
+			if s.times(text) < n {
 				s.t.Fatalf("it ended and never showed %q:\n%s", text, s.screen())
 			}
 		case <-limit.C:

@@ -183,7 +183,7 @@ func TestPartialAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			equal(t, asking(t, live(), true, false, tt.play), tt.tty)
+			equal(t, asking(t, wide(), true, false, tt.play), tt.tty)
 			equal(t, asking(t, file(), true, false, tt.play), tt.file)
 		})
 	}
@@ -201,6 +201,6 @@ func TestAnswerThatIsCut(t *testing.T) {
 		p.fact(2, answerOf(" and the rest."))
 	}
 	const said = "The first part\n· the answer reached its length limit; the model is asked to go on with it\n"
-	equal(t, asking(t, live(), false, false, play), said+" and the rest.\n")
+	equal(t, asking(t, wide(), false, false, play), said+" and the rest.\n")
 	equal(t, asking(t, file(), false, false, play), said)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"agent/host/stream"
 	"agent/host/view"
 	"agent/recovery/journal"
@@ -125,8 +127,15 @@ func (t *Printer) Closed() bool { return t.out.Closed() }
 // Line prints one sanitized text with a mark before it; further lines of the text are set in below
 // it.
 func (t *Printer) Line(st Style, mark, text string) {
-	text = strings.ReplaceAll(stream.Sanitize(text), "\n", "\n  ")
-	t.print(t.out.paint(st, mark) + " " + text)
+	text = stream.Sanitize(text)
+	if t.out.moves && mark != ">" && mark != "✓" { // what is done is shown as it stands
+		width := t.out.fits() - displaywidth.String(mark+" ")
+		if t.label != "" {
+			width -= len("r-7k2m9qx4 ")
+		}
+		text = wrap(text, width, 0)
+	}
+	t.print(t.out.paint(st, mark) + " " + strings.ReplaceAll(text, "\n", "\n  "))
 }
 
 // Block prints text set off, as output is.

@@ -276,9 +276,18 @@ func (t *Prompt) Confirm(ctx context.Context, what string) (bool, error) {
 	return strings.EqualFold(strings.TrimSpace(line), "yes"), nil
 }
 
+// fits is how many columns of a line are used; 0 is any.
+func (t *Prompt) fits() int {
+	f, ok := t.Console.(*os.File)
+	if !ok {
+		return 0
+	}
+	return min(widest, tty.Width(f))
+}
+
 // Say writes to the terminal. If it has gone, the next read reports it.
 func (t *Prompt) Say(format string, args ...any) {
-	_, _ = io.WriteString(t, stream.Sanitize(fmt.Sprintf(format, args...)))
+	_, _ = io.WriteString(t, wrap(stream.Sanitize(fmt.Sprintf(format, args...)), t.fits(), 2))
 }
 
 // ReadLine reads one line. When ctx ends first it returns at once. Where a terminal knows no

@@ -99,6 +99,9 @@ func file() *Screen { return &Screen{width: func() int { return 80 }} }
 
 func live() *Screen { return &Screen{moves: true, width: func() int { return 40 }} }
 
+// wide is a terminal on which no line of these tests has to be broken.
+func wide() *Screen { return &Screen{moves: true, width: func() int { return 100 }} }
+
 func equal(t *testing.T, got, want string) {
 	t.Helper()
 	if got != want {

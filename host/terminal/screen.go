@@ -55,11 +55,10 @@ func terminalWidth(f *os.File) int {
 
 // fits is how many columns a line may have that is not to be wrapped.
 func (s *Screen) fits() int {
-	const most = 100
 	if !s.moves {
-		return most
+		return widest
 	}
-	return min(most, s.width())
+	return min(widest, s.width())
 }
 
 // terminalFile is the terminal behind a writer, if there is one.

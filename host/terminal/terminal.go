@@ -64,7 +64,11 @@ func (t *Terminal) PrintAnswer(text string) {
 
 // Say writes one sanitized text. A reader that went away stops showing, not running.
 func (t *Terminal) Say(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintln(w, stream.Sanitize(fmt.Sprintf(format, args...)))
+	text := stream.Sanitize(fmt.Sprintf(format, args...))
+	if w == t.Err {
+		text = wrap(text, fitsOn(w), 2)
+	}
+	_, _ = fmt.Fprintln(w, text)
 }
 
 // PrintJSON writes one object on stdout.

@@ -25,15 +25,6 @@ func DiscardInput(f *os.File) {
 	})
 }
 
-// OnTerminal calls do with the descriptor, and leaves it as it is for deadlines, which File.Fd does
-// not.
-func OnTerminal(f *os.File, do func(fd int)) {
-	c, err := f.SyscallConn()
-	if err == nil {
-		_ = c.Control(func(fd uintptr) { do(int(fd)) }) // a closed file: do was not called
-	}
-}
-
 // SingleKeys has the terminal give each key at once, and not show it, until restore is called. The
 // keys that send a signal still do.
 func SingleKeys(f *os.File) (restore func(), err error) {
