@@ -66,6 +66,7 @@ type Wish struct {
 	Effort    journal.Effort
 	NoCompact bool
 	Images    []journal.Image
+	Prompt    string // where the thread was one of runbooks: prose goes to another model; "" is not known
 }
 
 // Asked is a request as a person gave it, before anything is chosen for it. thread is the one that
@@ -128,6 +129,9 @@ func (s *Folder) ChooseModel(ctx context.Context, f Wish, thread *db.RunRow, con
 		if before, err = s.lastOf(ctx, *thread); err != nil {
 			return Choice{}, err
 		}
+	}
+	if before.model == runbook.Name && f.Prompt != "" && !runbook.Takes(f.Prompt) {
+		before = Previous{}
 	}
 	return s.app.Choose(ctx, conf, f, before)
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -47,7 +46,9 @@ func (s starting) completeBehind(ctx context.Context, given flags.Run, req *host
 	if given.Flow {
 		return s.completeFlow(ctx, given, req, thread, conf)
 	}
-	ch, err := s.ChooseModel(ctx, given.Wish, thread, conf)
+	wish := given.Wish
+	wish.Prompt = req.Prompt
+	ch, err := s.ChooseModel(ctx, wish, thread, conf)
 	if err != nil {
 		return flags.NoModel(s.c, req.Prompt, err)
 	}
@@ -67,7 +68,7 @@ func (s starting) completeBehind(ctx context.Context, given flags.Run, req *host
 	var said []string
 	req.Mode, req.Limits, said = flags.Bound(given.Limits, mode, conf.Config)
 	for _, line := range said {
-		fmt.Fprintf(s.app.Err, "agent: %s\n", line)
+		s.app.Say(s.app.Err, "agent: %s", line)
 	}
 	if err := app.CheckPriced(conf, ch, req.Limits); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (s starting) systemPrompt(req *host.StartRequest) error {
 		return err
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(s.app.Err, "agent: %s\n", note)
+		s.app.Say(s.app.Err, "agent: %s", note)
 	}
 	req.Setup.System, req.Setup.SystemName, req.Setup.Instructions = p.Text, p.Name, p.Files
 	return nil

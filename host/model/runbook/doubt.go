@@ -31,6 +31,13 @@ func Steps(text string) (int, string) {
 	return len(p.steps), p.steps[0].brief()
 }
 
+// Takes says whether a prompt is one for a runbook: it has a step, or an item that is almost one,
+// or asks for what an earlier one left undone.
+func Takes(prompt string) bool {
+	p := newParser(prompt)
+	return p.read() == nil && len(p.steps)+len(p.doubts)+len(p.errs) > 0 || isContinue(prompt)
+}
+
 // Check counts the steps of a text and reports all that is wrong with it, line by line.
 func Check(text string, wrong func(line int, what string)) int {
 	p := newParser(text)

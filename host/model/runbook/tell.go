@@ -42,8 +42,7 @@ func nothingRunnable(others []string) error {
   make test
   ` + "```" + `
 
-hint: agent tools lists the tools; for prose, leave out what names it a runbook (--runbook, or agent: runbook in its front
-matter), or name a model with --model (agent models lists what there is)`)
+hint: agent tools lists the tools; for prose, leave out what names it a runbook (--runbook, or agent: runbook in its front matter), or name a model with --model (agent models lists what there is)`)
 	return errors.New(b.String())
 }
 
@@ -59,8 +58,12 @@ func (p *progress) question() string {
 	if p.at+1 < len(p.steps) {
 		on = fmt.Sprintf("Go on with the next step (%s)?", p.steps[p.at+1].brief())
 	}
-	return fmt.Sprintf("The outcome of the %s at %s is unknown, it may or may not have happened: %s\n%s\n%s "+
-		"No stops here. Neither answer runs it again.", s.noun, s.where(), s.title, cause(p.marks[p.at].result.Text)+printed(p.marks[p.at].result.Text), on)
+	text := p.marks[p.at].result.Text
+	why, about := cause(text), fmt.Sprintf("The outcome of the %s at %s is unknown, it may or may not have happened: %s", s.noun, s.where(), s.title)
+	if strings.HasPrefix(why, "cancelled: ") {
+		about = fmt.Sprintf("The %s at %s was stopped, and may have done a part of its work: %s", s.noun, s.where(), s.title)
+	}
+	return fmt.Sprintf("%s\n%s\n%s No stops here. Neither answer runs it again.", about, why+printed(text), on)
 }
 
 // printedLines is how much of what a lost block had printed is shown with the question about it.
