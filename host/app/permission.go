@@ -86,5 +86,5 @@ func (s *Folder) stand(run string, r journal.Request, text string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("from now on, in %s: %s:%d (take it out to be asked again)", row.Folder, s.app.tilde(path), line), nil
+	return fmt.Sprintf("from now on, in %s: %s:%d (take it out to be asked again)", s.app.tilde(row.Folder), s.app.tilde(path), line), nil
 }

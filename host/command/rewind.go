@@ -245,7 +245,7 @@ func (s rewinding) agreed(ctx context.Context) (consent, error) {
 		return unasked, nil // it went away, or into the background
 	}
 	defer t.Close()
-	yes, err := t.Confirm(ctx, "rewind? (yes/no): ")
+	yes, err := t.Confirm(ctx, "rewind?")
 	switch {
 	case errors.Is(err, terminal.ErrLeftOpen):
 		return no, nil

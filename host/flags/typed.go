@@ -19,10 +19,22 @@ func NoSuchCommand(c *cli.Command) error {
 		return app.Usage(fmt.Errorf("there is no command %q; it is a topic: agent help %s", name, name))
 	}
 	near := Meant(cli.SuggestCommand(c.Root().VisibleCommands(), name), name)
+	for _, sub := range c.Root().VisibleCommands() {
+		if letters(sub.Name) == letters(name) { // typed in another order
+			near = Meant(sub.Name, name)
+		}
+	}
 	if words := c.Args().Slice(); near == "" && strings.ContainsAny(strings.Join(words, " "), " \t\n") {
 		return app.Usage(fmt.Errorf("there is no command %q; as a prompt it is carried out by:\n    agent run %s", name, view.ShellWord(strings.Join(words, " "))))
 	}
 	return app.Usage(fmt.Errorf("there is no command %q%s; see agent --help", name, near))
+}
+
+// letters are those of a name, in one order.
+func letters(name string) string {
+	all := []rune(name)
+	slices.Sort(all)
+	return string(all)
 }
 
 // Meant asks whether the nearest name was meant. Something is always the nearest, so the beginnings
