@@ -116,10 +116,11 @@ func (p *person) key(name string) {
 	p.command("tmux", "-S", p.socket(), "send-keys", name)
 }
 
-// enters types a line.
+// enters types a line, sees it, and presses Enter.
 func (p *person) enters(line string) {
 	p.t.Helper()
 	p.types(line)
+	p.await(fmt.Sprintf("%q was typed", line), func() bool { return strings.HasSuffix(strings.TrimRight(p.screen("-J"), " "), line) })
 	p.key("Enter")
 }
 
@@ -130,21 +131,27 @@ func (p *person) screen(flags ...string) string {
 	return strings.TrimRight(p.command("tmux", append([]string{"-S", p.socket(), "capture-pane", "-p", "-S", "-"}, flags...)...), "\n ") + " "
 }
 
-// until waits for each of the texts to appear.
-func (p *person) until(texts ...string) {
+// await looks until the answer is yes.
+func (p *person) await(what string, ok func() bool) {
 	p.t.Helper()
 	end := time.NewTimer(patience)
 	defer end.Stop()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for _, text := range texts {
-		for !p.shows(text) {
-			select {
-			case <-look.C:
-			case <-end.C:
-				p.t.Fatalf("%q never appeared:\n%s", text, p.screen())
-			}
+	for !ok() {
+		select {
+		case <-look.C:
+		case <-end.C:
+			p.t.Fatalf("waited in vain: %s:\n%s", what, p.screen())
 		}
+	}
+}
+
+// until waits for each of the texts to appear.
+func (p *person) until(texts ...string) {
+	p.t.Helper()
+	for _, text := range texts {
+		p.await(fmt.Sprintf("%q appears", text), func() bool { return p.shows(text) })
 	}
 }
 
@@ -160,23 +167,13 @@ var atPrompt = regexp.MustCompile(`(?m)^\[(\d+)\] \$ \z`)
 // ends waits for the command to end with that code, and for texts.
 func (p *person) ends(code int, texts ...string) {
 	p.t.Helper()
-	end := time.NewTimer(patience)
-	defer end.Stop()
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		screen := p.screen()
-		if at := atPrompt.FindStringSubmatch(screen); at != nil {
-			if at[1] != fmt.Sprint(code) {
-				p.t.Fatalf("it ended with %s, want %d:\n%s", at[1], code, screen)
-			}
-			break
-		}
-		select {
-		case <-look.C:
-		case <-end.C:
-			p.t.Fatalf("the command did not end:\n%s", screen)
-		}
+	var at []string
+	p.await("the command ends", func() bool {
+		at = atPrompt.FindStringSubmatch(p.screen())
+		return at != nil
+	})
+	if at[1] != fmt.Sprint(code) {
+		p.t.Fatalf("it ended with %s, want %d:\n%s", at[1], code, p.screen())
 	}
 	p.until(texts...)
 }

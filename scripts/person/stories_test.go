@@ -249,7 +249,9 @@ func (p *person) resume() {
 	p.story("22 killed by its number, it goes on where it was", func() {
 		p.enters("agent run --runbook -f kill.md &")
 		p.until("shell: touch begun")
-		p.runs("kill -9 $!; wait $! 2> /dev/null; agent ls --interrupted", 0, "interrupted (crash)")
+		p.types("kill -9 $!; wait $! 2> /dev/null; agent ls --interrupted") // into what the run shows meanwhile
+		p.key("Enter")
+		p.ends(0, "interrupted (crash)")
 		p.enters("touch go; agent resume")
 		p.until("answer (1 to 1")
 		p.enters("1")
