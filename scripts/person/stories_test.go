@@ -52,7 +52,7 @@ func reading(command string) modeltest.Call {
 
 // family is an emoji that is joined of several characters, and a word of Persian that needs a
 // joiner.
-const family = "👨‍👩‍👧 می‌خواهم"
+const family = "👨\u200d👩\u200d👧 می\u200cخواهم"
 
 func script() modeltest.Script {
 	return modeltest.Script{Stories: []modeltest.Story{
