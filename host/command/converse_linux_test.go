@@ -150,6 +150,33 @@ func TestConversationIsKilled(t *testing.T) {
 	}
 }
 
+// Killed in the middle of an answer, the question stays open, nothing acted, and the answer is given
+// in the next conversation, once. // issue 17, part 3
+func TestConversationIsKilledWhileAnswering(t *testing.T) {
+	w, begin := talking(t, modeltest.Story{Prompt: "begin", Turns: []modeltest.Turn{
+		{Calls: shellCall("echo once >> out")}, {Text: "That was it."},
+	}})
+	s := begin()
+	s.until("> ")
+	s.types("begin\r")
+	s.until("answer (")
+	s.types("ye")
+	s.until("): ye")
+	s.kill()
+	if _, err := os.Stat(filepath.Join(w.dir, "out")); err == nil {
+		t.Fatal("it acted without its answer")
+	}
+	s = begin()
+	s.until("goes on (1 message)")
+	s.types("/answer yes\r")
+	s.until("That was it.")
+	s.types("/quit\r")
+	s.exits(0)
+	if b, err := os.ReadFile(filepath.Join(w.dir, "out")); err != nil || string(b) != "once\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // kill ends the process at once. What its commands do goes on, at the terminal too.
 func (s *seat) kill() {
 	s.t.Helper()
