@@ -48,7 +48,7 @@ func (a *commandLine) open(ctx context.Context, how app.Use) (*session, error) {
 		activity = io.Discard // who watches reads the record
 	}
 	p := a.Printer(activity)
-	p.Diffs = diff.NewLive(&s.Process)
+	p.Diffs, p.Talks = diff.NewLive(&s.Process), a.Desk != nil
 	s.show = terminal.NewRenderer(p, s.Hub, records.Records{Store: s.Store})
 	a.lines.Drive(f)
 	if err := s.Begin(ctx, how); err != nil {

@@ -26,9 +26,9 @@ type Conversation struct {
 }
 
 // Help lists what may be typed.
-const Help = `A message is carried out in this conversation; while it is, what you type goes to
-the model as a message. Ctrl-C interrupts the run. \ at the end of a line goes
-on in the next one.
+const Help = `A message is carried out in this conversation; while it is, what you type goes
+to the model as a message. Ctrl-C interrupts the run. \ at the end of a line
+goes on in the next one.
 
 /new             begins another conversation
 /model [MODEL]   shows or chooses the model of the next messages

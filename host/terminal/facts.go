@@ -196,8 +196,12 @@ func (t *Printer) created(b journal.RunCreated) {
 		t.parts(Dim, " ", "   ", "the phases: agent show "+b.Run, "after an interruption: agent resume "+b.Run)
 		return
 	}
-	t.head("run", b, "model "+view.ModelText(b))
-	t.parts(Dim, " ", "   ", "watch: agent show --follow "+b.Run, "after an interruption: agent resume "+b.Run)
+	if t.Talks {
+		t.Line(Dim, "·", fmt.Sprintf("%s  model %s, mode %s", b.Run, view.ModelText(b), b.Mode))
+	} else {
+		t.head("run", b, "model "+view.ModelText(b))
+		t.parts(Dim, " ", "   ", "watch: agent show --follow "+b.Run, "after an interruption: agent resume "+b.Run)
+	}
 	if b.Input != "" {
 		t.Line(Dim, " ", "piped in: "+view.Bytes(int64(len(b.Input))))
 	}

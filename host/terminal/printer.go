@@ -23,6 +23,8 @@ type Printer struct {
 	Home    string               // the person's, which paths are shortened by
 	// Thinking shows what a model thinks.
 	Thinking bool
+	// Talks says that the person is in a conversation, which says how it is watched and goes on.
+	Talks bool
 	// Diffs shows what file tools changed; nil where contents are not at hand.
 	Diffs Diffs
 	// learn finds out about a call whose answer was not printed here, learnRun about a run; nil
