@@ -1,26 +1,36 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 )
 
 // wrap breaks lines between words that are wider than width columns; what goes on is set in by hang
-// columns more. A line that is set in by four, such as a command, stays whole, and so does a
-// command of agent in a sentence: they are copied. 0 is any width.
+// columns more, and in a list of names below what is said of the name. A line that is set in by
+// four, such as a command, stays whole, and so does a command of agent in a sentence: they are
+// copied. 0 is any width.
 func wrap(text string, width, hang int) string {
 	if width <= 0 || displaywidth.String(text) <= width && !strings.Contains(text, "\n") {
 		return text
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if displaywidth.String(line) > width && !strings.HasPrefix(line, "    ") {
+		if displaywidth.String(line) <= width {
+			continue
+		}
+		if name := listed.FindString(line); name != "" {
+			lines[i] = wrapLine(line, width, len(name)-4)
+		} else if !strings.HasPrefix(line, "    ") {
 			lines[i] = wrapLine(line, width, hang)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
+
+// listed is the name of a list at the beginning of a line, with what is before and behind it.
+var listed = regexp.MustCompile(`^ {4}[a-z-]+ {2,}`)
 
 func wrapLine(line string, width, hang int) string {
 	bare := strings.TrimLeft(line, " ")

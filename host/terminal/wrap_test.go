@@ -15,6 +15,7 @@ func TestWrap(t *testing.T) {
 		{20, "  (Ctrl-D leaves it; agent answer p-1)", "  (Ctrl-D leaves it;\n    agent answer p-1)"},
 		{20, "    command: echo one two three four", "    command: echo one two three four"},
 		{20, "one\ntwo words and more of them\nend", "one\ntwo words and more\n  of them\nend"},
+		{30, "    always  and from now on: all of that", "    always  and from now on:\n            all of that"},
 		{10, "a-word-that-is-longer than that", "a-word-that-is-longer\n  than\n  that"},
 		{10, "あいうえお かきく", "あいうえお\n  かきく"},
 		{20, "answer (yes/always/never/no): ", "answer\n  (yes/always/never/no): "},
