@@ -286,8 +286,8 @@ func TestFollowOfAnAnswerThatStartsOver(t *testing.T) {
 	next <- struct{}{}
 	over()
 	out := <-ended
-	got := strings.ReplaceAll(shown.String(), "\r\x1b[K", "")
-	for _, want := range []string{"Half an \n! anthropic/x: answer broke off: the stream ended; asking again in ", " (try 2)\n· the answer starts over\n"} {
+	got := strings.Join(strings.Fields(strings.ReplaceAll(shown.String(), "\r\x1b[K", "")), " ")
+	for _, want := range []string{"Half an ! anthropic/x: answer broke off: the stream ended; asking again in ", " (try 2) · the answer starts over "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("shown lacks %q:\n%s", want, got)
 		}
