@@ -149,8 +149,8 @@ func TestConversationIsKilled(t *testing.T) {
 	}
 }
 
-// Killed in the middle of an answer, the question stays open, nothing acted, and the answer is given
-// in the next conversation, once. // issue 17, part 3
+// Killed in the middle of an answer, the question stays open, nothing acted, and the answer is
+// given in the next conversation, once. // issue 17, part 3
 func TestConversationIsKilledWhileAnswering(t *testing.T) {
 	w, begin := talking(t, modeltest.Story{Prompt: "begin", Turns: []modeltest.Turn{
 		{Calls: shellCall("echo once >> out")}, {Text: "That was it."},
