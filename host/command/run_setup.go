@@ -11,6 +11,7 @@ import (
 
 	"agent/host"
 	"agent/host/app"
+	"agent/host/config"
 	"agent/host/flags"
 	"agent/host/model/rewind"
 	"agent/host/prompt"
@@ -97,7 +98,7 @@ func (s starting) systemPrompt(req *host.StartRequest) error {
 	if req.Setup.Provider == "" {
 		return nil
 	}
-	p, err := prompt.Read(req.Folder, s.Home)
+	p, err := prompt.Read(req.Folder, s.Home, config.UserPath(s.app.Getenv))
 	if err != nil {
 		return err
 	}

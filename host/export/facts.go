@@ -97,7 +97,7 @@ func (b *builder) prompt(e journal.Event, f journal.RunCreated) {
 	if n := len(f.Setup.Images); n > 0 {
 		i.More = append(i.More, view.Count(n, "picture")+" shown to the model")
 	}
-	if files := view.ShownFiles(f); files != "" {
+	if files := view.ShownFiles("", f); files != "" {
 		i.More = append(i.More, "shown to the model: "+line(files))
 	}
 	if len(i.Text) > 0 || f.Flow != nil {

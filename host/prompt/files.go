@@ -69,9 +69,9 @@ func repository(folder string) string {
 	}
 }
 
-// quotes reads the files, the outermost first. Where there is too much for the prompt, the nearest
-// to the workspace has precedence.
-func (r *reader) quotes() []quote {
+// quotes reads the files, the outermost first, and before them the person's own. Where there is too
+// much for the prompt, the nearest to the workspace has precedence.
+func (r *reader) quotes(own string) []quote {
 	var out []quote
 	room := maxTotal
 	for dir := r.folder; ; dir = filepath.Dir(dir) {
@@ -83,8 +83,29 @@ func (r *reader) quotes() []quote {
 			break
 		}
 	}
+	if own != "" {
+		if q, ok := r.own(filepath.Join(filepath.Dir(own), names()[0]), room); ok {
+			out = append(out, q)
+		}
+	}
 	slices.Reverse(out)
 	return out
+}
+
+// own reads what the person says to every run. A link may lead to it from anywhere: it is theirs.
+func (r *reader) own(path string, room int) (quote, bool) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // nothing waits for the other end of a pipe
+	if errors.Is(err, fs.ErrNotExist) {
+		return quote{}, false
+	}
+	var q quote
+	if err == nil {
+		q, err = r.take(f, path, path, room)
+	}
+	if err != nil {
+		r.note("%s is not read: %v", path, reason(err))
+	}
+	return q, err == nil
 }
 
 // of reads what a folder says.
@@ -121,6 +142,11 @@ func (r *reader) read(path, rel string, room int) (quote, error) {
 	if err != nil {
 		return quote{}, err
 	}
+	return r.take(f, path, filepath.Join(r.top, rel), room)
+}
+
+// take reads an opened file, which at leads to, and closes it.
+func (r *reader) take(f *os.File, path, at string, room int) (quote, error) {
 	defer f.Close() // it was only read from
 	info, err := f.Stat()
 	switch {
@@ -130,7 +156,7 @@ func (r *reader) read(path, rel string, room int) (quote, error) {
 		return quote{}, errors.New("it is not a file")
 	case !r.owner(info):
 		return quote{}, errors.New("it belongs to somebody else than the folder of the run")
-	case r.inState(rel):
+	case r.inState(at):
 		return quote{}, errors.New("it leads into the folder in which agent keeps its state")
 	case info.Size() > maxRead:
 		return quote{}, fmt.Errorf("it has %d bytes, more than the %d that instructions may have", info.Size(), maxRead)
@@ -173,12 +199,12 @@ func head(text string, room int) (string, bool) {
 	return text[:room], true
 }
 
-// inState says whether a file of the repository lies in the host's own folder, by whatever way.
-func (r *reader) inState(rel string) bool {
+// inState says whether a file lies in the host's own folder, by whatever way.
+func (r *reader) inState(at string) bool {
 	if r.state == nil {
 		return false
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(r.top, rel))
+	real, err := filepath.EvalSymlinks(at)
 	if err != nil {
 		return true // it was there a moment ago: somebody changes it
 	}

@@ -34,8 +34,9 @@ type Prompt struct {
 //
 // Quoted are the files named AGENTS.md of the folder and of its parents up to the root of the
 // repository, which is the nearest of them with a .git; without a repository only the folder's own.
-// A folder without an AGENTS.md may have a CLAUDE.md instead. The outermost comes first.
-func Read(folder, state string) (Prompt, error) {
+// A folder without an AGENTS.md may have a CLAUDE.md instead. The outermost comes first, and before
+// it the AGENTS.md beside own, the file of the person's configuration; "" is none.
+func Read(folder, state, own string) (Prompt, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		return Prompt{}, fmt.Errorf("read the instructions for %s: %w", folder, err)
@@ -45,7 +46,7 @@ func Read(folder, state string) (Prompt, error) {
 		return Prompt{}, fmt.Errorf("read the instructions for %s: %w", folder, err)
 	}
 	defer r.root.Close() // it was only read from
-	quotes := r.quotes()
+	quotes := r.quotes(own)
 	p := Prompt{Name: Name, Notes: r.notes}
 	var text strings.Builder
 	text.WriteString(system)

@@ -48,9 +48,9 @@ func must(t *testing.T, err error) {
 
 func read(t *testing.T, folder string) Prompt {
 	t.Helper()
-	p, err := Read(folder, filepath.Join(t.TempDir(), "state"))
+	p, err := Read(folder, filepath.Join(t.TempDir(), "state"), "")
 	must(t, err)
-	again, err := Read(folder, filepath.Join(t.TempDir(), "state"))
+	again, err := Read(folder, filepath.Join(t.TempDir(), "state"), "")
 	must(t, err)
 	if p.Text != again.Text {
 		t.Error("a second reading gives another prompt")
@@ -174,7 +174,7 @@ func TestWhatIsNotQuotedIsSaid(t *testing.T) {
 // the database
 func TestStateIsNeverQuoted(t *testing.T) {
 	dir := tree(t, map[string]string{".git/": "", "AGENTS.md": "->.local/agent/key", ".local/agent/key": "secret"})
-	p, err := Read(dir, filepath.Join(dir, ".local/agent"))
+	p, err := Read(dir, filepath.Join(dir, ".local/agent"), "")
 	must(t, err)
 	if strings.Contains(p.Text, "secret") || len(p.Files) > 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "keeps its state") {
 		t.Errorf("files %v, notes %q", p.Files, p.Notes)
@@ -230,7 +230,7 @@ func TestOddPath(t *testing.T) {
 }
 
 func TestFolderThatIsNotThere(t *testing.T) {
-	_, err := Read(filepath.Join(t.TempDir(), "gone"), "")
+	_, err := Read(filepath.Join(t.TempDir(), "gone"), "", "")
 	if err == nil || !strings.HasPrefix(err.Error(), "read the instructions for ") {
 		t.Errorf("error %v, want one that is %v", err, fs.ErrNotExist)
 	}
@@ -247,5 +247,30 @@ func TestTextHasItsName(t *testing.T) {
 	}
 	if lines := strings.Count(system, "\n"); lines > 60 {
 		t.Errorf("%d lines", lines)
+	}
+}
+
+// What the person says to every run comes first, a link leads to it from anywhere, and what the
+// repository says counts where the two differ. // issue 18, part 4
+func TestOwnInstructions(t *testing.T) {
+	dir := tree(t, map[string]string{"repo/.git/": "", "repo/AGENTS.md": "Use tabs.\n", "dot/mine.md": "Use spaces.\n", "conf/AGENTS.md": "->../dot/mine.md", "state/AGENTS.md": "secret\n", "bad/AGENTS.md": "->../state/AGENTS.md"})
+	of := func(own string) Prompt {
+		p, err := Read(filepath.Join(dir, "repo"), filepath.Join(dir, "state"), filepath.Join(dir, own, "config.toml"))
+		must(t, err)
+		return p
+	}
+	p := of("conf")
+	if spaces, tabs := strings.Index(p.Text, "Use spaces."), strings.Index(p.Text, "Use tabs."); spaces < 0 || tabs < spaces || len(p.Files) != 2 || len(p.Notes) != 0 {
+		t.Errorf("%d before %d, %+v, %q", spaces, tabs, p.Files, p.Notes)
+	}
+	if p := of("none"); len(p.Files) != 1 || len(p.Notes) != 0 {
+		t.Errorf("without a file: %+v, %q", p.Files, p.Notes)
+	}
+	if p := of("bad"); len(p.Files) != 1 || len(p.Notes) != 1 || strings.Contains(p.Text, "secret") {
+		t.Errorf("of the state folder: %+v, %q", p.Files, p.Notes)
+	}
+	must(t, os.MkdirAll(filepath.Join(dir, "folder", "AGENTS.md"), 0o700))
+	if p := of("folder"); len(p.Files) != 1 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "it is not a file") {
+		t.Errorf("a folder: %+v, %q", p.Files, p.Notes)
 	}
 }

@@ -205,7 +205,7 @@ func (t *Printer) created(b journal.RunCreated) {
 	if b.Input != "" {
 		t.Line(Dim, " ", "piped in: "+view.Bytes(int64(len(b.Input))))
 	}
-	if files := view.ShownFiles(b); files != "" {
+	if files := view.ShownFiles(t.Home, b); files != "" {
 		t.Line(Dim, " ", "shown to the model: "+files)
 	}
 }

@@ -173,13 +173,13 @@ func CauseText(c journal.Cause, detail string) string {
 }
 
 // ShownFiles names the files of standing instructions that the model is shown, as they lie from the
-// run's folder; "" for none.
-func ShownFiles(b journal.RunCreated) string {
+// run's folder, and the person's own as it lies from home; "" for none.
+func ShownFiles(home string, b journal.RunCreated) string {
 	var names []string
 	for _, f := range b.Setup.Instructions {
 		name, err := filepath.Rel(b.Folder, f.Path)
-		if err != nil {
-			name = f.Path
+		if above := filepath.Dir(f.Path); err != nil || !strings.HasPrefix(b.Folder+"/", strings.TrimSuffix(above, "/")+"/") {
+			name = Tilde(home, f.Path)
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", name, Bytes(f.Bytes)))
 	}
