@@ -52,6 +52,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"models", modelsCommand{a}.command, ""},
 		{"tools", toolsCommand{a}.command, ""},
 		{"doctor", doctorCommand{a}.command, ""},
+		{"demo", demoCommand{a}.command, ""},
 		{"backup", backupCommand{a}.command, ""},
 		{"restore", restoreCommand{a}.command, ""},
 		{"export", exportCommand{a}.command, "with last: the newest run that works in `FOLDER`"},

@@ -83,6 +83,7 @@ func layers() []rule {
 // transcripts is who may import whom where models are briefed and runs are written for people.
 func transcripts() []rule {
 	return []rule{
+		{dir: "host/demo", why: "it is a person who runs this binary, and knows no more of it"},
 		{dir: "host/objects", allow: []string{"host/flow/outline", "host/flow/table", "host/fork", "host/githook", "host/stats", "host/view", "host/watch", "recovery/journal"}, why: "what is printed is described from its types; nothing of it is made here"},
 		{dir: "host/serve/unit", why: "a file is written from its few words; no server is needed for it"},
 		{dir: "host/serve/body", why: "what a request says is read by its form alone; what it is for does not matter"},
