@@ -49,5 +49,5 @@ func (a demoCommand) run(ctx context.Context, c *cli.Command) (err error) {
 			err = errors.Join(err, fmt.Errorf("demo: remove its folder: %w", gone))
 		}
 	}()
-	return demo.Demo{Exe: exe, Out: a.Out, Folder: folder}.Run(ctx)
+	return demo.Demo{Exe: exe, Out: a.Inherited(), Folder: folder}.Run(ctx)
 }

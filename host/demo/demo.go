@@ -36,7 +36,7 @@ func (d Demo) Run(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(d.Folder, "demo.md"), []byte(book), 0o600); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	d.say("A runbook of three commands; each leaves a line in %s. The second takes a while.\n", witness)
+	d.say("Three commands, each leaves a line in %s; the second takes a while.\n", witness)
 	d.say("$ agent run -f demo.md &")
 	host := d.agent(ctx, "run", "-f", "demo.md")
 	if err := host.Start(); err != nil {
@@ -53,6 +53,9 @@ func (d Demo) Run(ctx context.Context) error {
 	}
 	d.say("\n$ agent resume last")
 	if err := d.agent(ctx, "resume", "last").Run(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		return fmt.Errorf("demo: resume the run: %w", err)
 	}
 	got, err := os.ReadFile(filepath.Join(d.Folder, witness))

@@ -85,6 +85,14 @@ func (t *Terminal) PassOn(text string) {
 	_, _ = io.WriteString(t.Out, text) // what cannot be written is reported at the end: Undelivered
 }
 
+// Inherited is Out as a process that is started has it: the terminal itself, where it is one.
+func (t *Terminal) Inherited() io.Writer {
+	if f, ok := terminalFile(t.Out); ok {
+		return f
+	}
+	return t.Out
+}
+
 // Tilde shortens a path below the person's home folder.
 func (t *Terminal) Tilde(path string) string { return view.Tilde(t.Getenv("HOME"), path) }
 
