@@ -145,28 +145,11 @@ func (r *reader) read(path, rel string, room int) (quote, error) {
 	return r.take(f, path, filepath.Join(r.top, rel), room)
 }
 
-// take reads an opened file, which at leads to, and closes it.
+// take quotes an opened file, which at leads to, and closes it.
 func (r *reader) take(f *os.File, path, at string, room int) (quote, error) {
-	defer f.Close() // it was only read from
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return quote{}, err
-	case !info.Mode().IsRegular():
-		return quote{}, errors.New("it is not a file")
-	case !r.owner(info):
-		return quote{}, errors.New("it belongs to somebody else than the folder of the run")
-	case r.inState(at):
-		return quote{}, errors.New("it leads into the folder in which agent keeps its state")
-	case info.Size() > maxRead:
-		return quote{}, fmt.Errorf("it has %d bytes, more than the %d that instructions may have", info.Size(), maxRead)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRead))
+	data, err := r.content(f, at)
 	if err != nil {
 		return quote{}, err
-	}
-	if bytes.IndexByte(data, 0) >= 0 {
-		return quote{}, errors.New("it is not text")
 	}
 	sum := sha256.Sum256(data)
 	q := quote{file: journal.Instruction{Path: path, Digest: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}}
@@ -179,6 +162,30 @@ func (r *reader) take(f *os.File, path, at string, room int) (quote, error) {
 		r.note("%s is too long: %d of its %d bytes are shown to the model", path, len(q.body), len(data))
 	}
 	return q, nil
+}
+
+// content is the text of an opened file, which at leads to, where it may instruct a run. It closes
+// the file.
+func (r *reader) content(f *os.File, at string) ([]byte, error) {
+	defer f.Close() // it was only read from
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a file")
+	case !r.owner(info):
+		return nil, errors.New("it belongs to somebody else than the folder of the run")
+	case r.inState(at):
+		return nil, errors.New("it leads into the folder in which agent keeps its state")
+	case info.Size() > maxRead:
+		return nil, fmt.Errorf("it has %d bytes, more than the %d that instructions may have", info.Size(), maxRead)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxRead))
+	if err == nil && bytes.IndexByte(data, 0) >= 0 {
+		err = errors.New("it is not text")
+	}
+	return data, err
 }
 
 // head is the beginning of a text in at most room bytes, cut behind a line. A first line that is

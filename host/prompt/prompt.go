@@ -35,7 +35,8 @@ type Prompt struct {
 // Quoted are the files named AGENTS.md of the folder and of its parents up to the root of the
 // repository, which is the nearest of them with a .git; without a repository only the folder's own.
 // A folder without an AGENTS.md may have a CLAUDE.md instead. The outermost comes first, and before
-// it the AGENTS.md beside own, the file of the person's configuration; "" is none.
+// it the AGENTS.md beside own, the file of the person's configuration; "" is none. The skills of the
+// folder are listed, not quoted.
 func Read(folder, state, own string) (Prompt, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
@@ -46,7 +47,7 @@ func Read(folder, state, own string) (Prompt, error) {
 		return Prompt{}, fmt.Errorf("read the instructions for %s: %w", folder, err)
 	}
 	defer r.root.Close() // it was only read from
-	quotes := r.quotes(own)
+	quotes, listed := r.quotes(own), skillsText(r.skills())
 	p := Prompt{Name: Name, Notes: r.notes}
 	var text strings.Builder
 	text.WriteString(system)
@@ -61,6 +62,7 @@ func Read(folder, state, own string) (Prompt, error) {
 		text.WriteString(q.text())
 		p.Files = append(p.Files, q.file)
 	}
+	text.WriteString(listed)
 	p.Text = text.String()
 	return p, nil
 }

@@ -61,7 +61,7 @@ func layers() []rule {
 			why: "the configuration is read and checked alone; what becomes of it is decided by the command line"},
 		{dir: "host/hook", allow: []string{"db", "host/config", "host/stream", "host/view", "recovery", "recovery/journal", "recovery/fault"},
 			why: "a notification follows from facts and rows alone; it can neither write nor hold up a run"},
-		{dir: "host/prompt", allow: []string{"recovery/journal"},
+		{dir: "host/prompt", allow: []string{"host/markdown", "recovery/journal"},
 			why: "the system prompt is made from files alone; it is recorded with the run and knows no run"},
 		{dir: "host/markdown", why: "text is read alone"},
 		{dir: "host/help", why: "help is text that is read alone"},
