@@ -35,8 +35,8 @@ type Prompt struct {
 // Quoted are the files named AGENTS.md of the folder and of its parents up to the root of the
 // repository, which is the nearest of them with a .git; without a repository only the folder's own.
 // A folder without an AGENTS.md may have a CLAUDE.md instead. The outermost comes first, and before
-// it the AGENTS.md beside own, the file of the person's configuration; "" is none. The skills of the
-// folder are listed, not quoted.
+// it the AGENTS.md beside own, the file of the person's configuration; "" is none. The skills of
+// the folder are listed, not quoted.
 func Read(folder, state, own string) (Prompt, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
