@@ -230,7 +230,7 @@ func (a *App) mcpOptions(home, folder string, environ []string) mcp.Options {
 	}
 	s := a.sandbox(exe, home)
 	s.Settings = nil // what the person opens for commands is not opened for servers
-	p, err := s.Profile(sandbox.Full, "", sandbox.Folder{Path: folder})
+	p, err := s.Profile(sandbox.Full, folder, "", nil)
 	o.Wrap, o.Level = wrapper(p, exe), p.Support.Level(sandbox.Full)
 	if err != nil {
 		o.Wrap = func(*exec.Cmd) error { return err }

@@ -38,7 +38,7 @@ func (s starting) complete(ctx context.Context, given flags.Run, req *host.Start
 // completeBehind is complete for a run that goes on behind another; nil for none.
 func (s starting) completeBehind(ctx context.Context, given flags.Run, req *host.StartRequest, thread *app.RunRow) error {
 	conf, err := s.app.Settings(req.Folder)
-	if err != nil {
+	if err = errors.Join(flags.Apart(req.Folder, s.Home, req.Dirs), err); err != nil {
 		return err
 	}
 	if again, err := s.continueFlow(ctx, given, req, thread, conf); again || err != nil {

@@ -36,7 +36,7 @@ func Model() []cli.Flag {
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
 		&cli.StringSliceFlag{Name: "allow", Usage: "in this run, do not ask about what `RULE` says, such as \"go test *\" or edits (agent help permissions); may be given again"},
 		&cli.StringSliceFlag{Name: "deny", Usage: "in this run, refuse what `RULE` says, such as \"git push *\"; may be given again"},
-		&cli.StringSliceFlag{Name: "add-dir", Usage: "let the run read below `DIR` too; as DIR:write it may also write there; may be given again (agent help sandbox)"},
+		&cli.StringSliceFlag{Name: "add-dir", Usage: "let the run read below `DIR` too; with DIR:write file tools may also write there, and ask; may be given again (agent help sandbox)"},
 		&cli.StringFlag{Name: "output-schema", Usage: "the answer must be JSON that the JSON Schema in `FILE` describes: one that is not is asked for once more, and then fails the run"},
 		&cli.StringFlag{Name: "start-key", Usage: "name this start `KEY`: given again, it is the same run and never a second one", Validator: host.CheckStartKey},
 		Record(),

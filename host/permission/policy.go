@@ -92,12 +92,10 @@ func byMode(q Request) (journal.Decision, string) {
 		return journal.DecisionAsk, "it sends what it says to " + q.Outward
 	case q.Effect == journal.EffectRead:
 		return journal.DecisionAllow, "it only reads"
-	case q.Mode == journal.ModeAuto && q.Effect == journal.EffectWriteLocal && slices.ContainsFunc(q.Paths, beside):
-		return journal.DecisionAllow, "mode auto: a write in a folder that the run was given"
-	case q.Mode == journal.ModeAuto && q.Effect == journal.EffectWriteLocal:
-		return journal.DecisionAllow, "mode auto: a write in the workspace"
 	case q.Effect == journal.EffectWriteLocal && slices.ContainsFunc(q.Paths, beside):
 		return journal.DecisionAsk, "it writes in a folder that the run was given beside its workspace"
+	case q.Mode == journal.ModeAuto && q.Effect == journal.EffectWriteLocal:
+		return journal.DecisionAllow, "mode auto: a write in the workspace"
 	case q.Effect == journal.EffectWriteLocal:
 		return journal.DecisionAsk, "it writes in the workspace"
 	}

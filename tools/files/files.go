@@ -10,6 +10,7 @@
 package files
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -41,6 +42,10 @@ func (l limits) open(c tools.Call, asked string) (*Workspace, error) {
 	w, err := OpenWorkspace(d.Path, l.denied)
 	if err != nil {
 		return nil, err
+	}
+	if w.Real != d.Path {
+		w.Close()
+		return nil, fmt.Errorf("%s is not the folder that the run was given: it leads to %s now", d.Path, w.Real)
 	}
 	w.from, w.readOnly = c.Folder, !d.Write
 	return w, nil

@@ -159,11 +159,11 @@ func (w *Workspace) split(asked string) ([]string, bool, error) {
 	if filepath.IsAbs(rest) {
 		inner, ok := w.inside(rest)
 		if !ok {
-			return nil, false, outside(asked, w.folder)
+			return nil, false, w.outside(asked)
 		}
 		rest = inner
 	} else if filepath.VolumeName(asked) != "" {
-		return nil, false, outside(asked, w.folder)
+		return nil, false, w.outside(asked)
 	}
 	folderOnly := strings.HasSuffix(rest, "/") || strings.HasSuffix(rest, "/.")
 	parts := names(rest)
@@ -198,8 +198,11 @@ func (w *Workspace) inside(abs string) (string, bool) {
 	return "", false
 }
 
-func outside(asked, folder string) error {
-	return &tools.OutsideError{Path: asked, Folder: folder}
+func (w *Workspace) outside(asked string) error {
+	if w.from != "" {
+		return fmt.Errorf("%s leads out of %s, the folder beside the workspace that this run reaches", asked, w.folder)
+	}
+	return &tools.OutsideError{Path: asked, Folder: w.folder}
 }
 
 // walk is one path on its way.
@@ -259,7 +262,7 @@ func (k *walk) up() error {
 		return fmt.Errorf("%s: %s does not exist", k.asked, k.rel(k.lost...))
 	}
 	if len(k.stack) == 0 {
-		return outside(k.asked, k.w.folder)
+		return k.w.outside(k.asked)
 	}
 	last := len(k.stack) - 1
 	_ = k.stack[last].Close() // it was only read from; nothing can be lost

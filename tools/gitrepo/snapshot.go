@@ -48,8 +48,6 @@ type Snapshot struct {
 	Unseen []string        `json:"unseen"` // folders that were too many to be looked into
 	Person person          `json:"person"` // what the person's own configuration says
 	Kept   []string        `json:"kept"`   // what the system keeps from changing until the next look: who changes it is not judged
-
-	Beside []Snapshot `json:"beside,omitempty"` // of folders beside the workspace, their paths as they are seen from each
 }
 
 // Change is something that is obeyed now and was not before.

@@ -31,11 +31,6 @@ func putBack(before *gitrepo.Snapshot) []string {
 	if missed := after.Missed(); missed != "" {
 		notes = append(notes, missed)
 	}
-	for _, b := range before.Beside {
-		for _, n := range putBack(&b) {
-			notes = append(notes, "in "+b.Folder+": "+n)
-		}
-	}
 	return notes
 }
 

@@ -97,7 +97,7 @@ func TestSecondMount(t *testing.T) {
 			t.Logf("not tried: nothing is promised for %s here", a)
 			continue
 		}
-		p, err := y.Profile(a, "", sandbox.Folder{Path: s.work})
+		p, err := y.Profile(a, s.work, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -239,7 +239,7 @@ func TestSystem(t *testing.T) {
 	for _, policy := range []string{s.policy, missing} {
 		y := &sandbox.System{Exe: self, Hidden: s.state, Guarded: []string{policy}}
 		for _, a := range []sandbox.Access{sandbox.Write, sandbox.Full} {
-			p, err := y.Profile(a, "", sandbox.Folder{Path: s.home})
+			p, err := y.Profile(a, s.home, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -297,7 +297,7 @@ func TestSprings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := y.Profile(sandbox.Write, "", sandbox.Folder{Path: s.work, Fixed: obeyed.Fixed(false)})
+	p, err := y.Profile(sandbox.Write, s.work, "", nil, obeyed.Fixed(false)...)
 	if err != nil {
 		t.Fatal(err)
 	}

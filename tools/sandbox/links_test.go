@@ -40,7 +40,7 @@ func TestLinksOnTheWay(t *testing.T) {
 		if !y.Support().Holds(a) {
 			t.Skipf("nothing is promised for %s here", a)
 		}
-		p, err := y.Profile(a, "", sandbox.Folder{Path: s.home})
+		p, err := y.Profile(a, s.home, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,31 +50,27 @@ func (s *System) Support() Support {
 	return s.support
 }
 
-// Folder is a folder that a command can read.
-type Folder struct {
-	Path  string
-	Write bool     // a command with Write may change it, as it may its workspace
-	Fixed []string // paths in it that the command leaves as they are (tools/gitrepo)
-}
-
-// Profile confines a command of a run to its workspace and the folders beside it, of which those
-// count that are there. With Write it makes the run's private temporary folder; run may be empty,
-// then there is an empty one that is gone after. The profile names what is there now, so it is made
-// anew for each start.
-func (s *System) Profile(a Access, run string, workspace Folder, beside ...Folder) (Profile, error) {
+// Profile confines a command of a run to its workspace. With Write it makes the run's private
+// temporary folder; run may be empty, then there is an empty one that is gone after. fixed are
+// paths in the workspace that a command with Write leaves as they are (tools/gitrepo). The profile
+// names what is there now, so it is made anew for each start. beside are folders that can be read
+// though one above them is covered; one that is not there, or leads elsewhere now, is left out.
+func (s *System) Profile(a Access, workspace, run string, beside []string, fixed ...string) (Profile, error) {
 	p := Profile{Access: a, Support: s.Support()}
 	if s == nil || !p.Confines() {
 		return p, nil
 	}
 	var err error
-	if p.Workspace, err = resolved(workspace.Path); err != nil {
+	if p.Workspace, err = resolved(workspace); err != nil {
 		return p, fmt.Errorf("confine a command to its workspace: %w", err)
 	}
 	if err := s.fence(&p); err != nil {
 		return p, err
 	}
-	if err := p.reach(beside); err != nil {
-		return p, err
+	for _, dir := range beside {
+		if real, err := resolved(dir); err == nil && real == dir {
+			p.Readable = append(p.Readable, dir)
+		}
 	}
 	if a != Write {
 		return p, nil
@@ -95,30 +91,12 @@ func (s *System) Profile(a Access, run string, workspace Folder, beside ...Folde
 	if p.Cache != "" {
 		p.Writable = append(p.Writable, p.Cache)
 	}
-	p.fix(p.Workspace, workspace.Fixed)
+	p.fix(fixed)
 	if run == "" {
 		return p, nil
 	}
 	p.Temp, err = MakeTemp(run)
 	return p, err
-}
-
-// reach lets a command reach the folders beside its workspace.
-func (p *Profile) reach(beside []Folder) error {
-	for _, f := range beside {
-		real, err := resolved(f.Path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return fmt.Errorf("let a command reach a folder beside its workspace: %w", err)
-		case f.Write && p.Access == Write:
-			p.Writable = append(p.Writable, real)
-			p.fix(real, f.Fixed)
-		default:
-			p.Readable = append(p.Readable, real)
-		}
-	}
-	return nil
 }
 
 // fence names the state folder and the policy.
@@ -235,17 +213,17 @@ func trail(path string) []string {
 	return links
 }
 
-// fix guards what lies in a folder; what is not there needs no guard, and what a link leads to
+// fix guards what lies in the workspace; what is not there needs no guard, and what a link leads to
 // outside has its own.
-func (p *Profile) fix(folder string, fixed []string) {
+func (p *Profile) fix(fixed []string) {
 	for _, name := range fixed {
-		path := filepath.Join(folder, filepath.FromSlash(name))
+		path := filepath.Join(p.Workspace, filepath.FromSlash(name))
 		for _, link := range trail(path) {
-			if within(link, folder) {
+			if within(link, p.Workspace) {
 				p.Links = append(p.Links, link)
 			}
 		}
-		if real, err := resolved(path); err == nil && within(real, folder) && real != folder {
+		if real, err := resolved(path); err == nil && within(real, p.Workspace) && real != p.Workspace {
 			p.Guarded = append(p.Guarded, real)
 		}
 	}

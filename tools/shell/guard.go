@@ -1,9 +1,7 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,52 +12,27 @@ import (
 )
 
 // before looks at what git, editors and shells obey in the workspace of a command that may write
-// there without a yes, and in the folders beside it that it may write. What is Fixed of a folder
-// the sandbox keeps from changing; what the command adds beside that is put back at its end. A
-// command that a person let run, or wrote, may add to it: then only what was always kept is.
-func (t shell) before(c tools.Call, a shellArgs) (before *gitrepo.Snapshot, folders []sandbox.Folder, err error) {
-	folders = []sandbox.Folder{{Path: c.Folder, Write: true}}
-	for _, d := range c.Dirs {
-		folders = append(folders, sandbox.Folder{Path: d.Path, Write: d.Write})
-	}
+// there without a yes. fixed is what the sandbox keeps from changing; what the command adds beside
+// it is put back at its end. A command that a person let run, or wrote, may add to it: then only
+// what was always kept is.
+func (t shell) before(c tools.Call, a shellArgs) (*gitrepo.Snapshot, []string, error) {
 	if a.access() != sandbox.Write || !t.box.Support().Holds(sandbox.Write) {
-		return nil, folders, nil
+		return nil, nil, nil
 	}
-	for i, f := range folders {
-		if !f.Write || i > 0 && gone(f.Path) {
-			continue
-		}
-		s, err := obeyed(f.Path)
-		if err != nil {
-			return nil, nil, err
-		}
-		s.Kept = s.Fixed(c.Yes)
-		folders[i].Fixed = s.Kept
-		if i == 0 {
-			before = &s
-		} else {
-			before.Beside = append(before.Beside, s)
-		}
-	}
-	if c.Yes {
-		before = nil
-	}
-	return before, folders, nil
-}
-
-func gone(folder string) bool {
-	_, err := os.Stat(folder)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
-// obeyed looks at one folder.
-func obeyed(folder string) (gitrepo.Snapshot, error) {
-	if info, err := os.Stat(filepath.Join(folder, ".git", "HEAD")); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Stat(filepath.Join(c.Folder, ".git", "HEAD")); err == nil && info.Mode().IsRegular() {
 		// A folder that is there cannot be made by a command. Where it cannot be made, a command
 		// cannot either.
-		_ = os.Mkdir(filepath.Join(folder, ".git", "hooks"), 0o755)
+		_ = os.Mkdir(filepath.Join(c.Folder, ".git", "hooks"), 0o755)
 	}
-	return gitrepo.Obeyed(folder)
+	before, err := gitrepo.Obeyed(c.Folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	before.Kept = before.Fixed(c.Yes)
+	if c.Yes {
+		return nil, before.Kept, nil
+	}
+	return &before, before.Kept, nil
 }
 
 // putBackText says to a model what became of what it planted.
@@ -68,4 +41,14 @@ func putBackText(notes []string) string {
 		return ""
 	}
 	return fmt.Sprintf("[put back, since others would run it unasked: %s; a command with access full may do this, after a person's yes]", strings.Join(notes, "; "))
+}
+
+// besideOf are the folders beside the workspace that a command can read. What it may change beyond
+// the workspace is said by its access alone.
+func besideOf(c tools.Call) []string {
+	var list []string
+	for _, d := range c.Dirs {
+		list = append(list, d.Path)
+	}
+	return list
 }

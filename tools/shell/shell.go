@@ -199,11 +199,11 @@ func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, e
 		Timeout: time.Duration(a.Timeout * float64(time.Second)),
 	}
 	if t.box != nil {
-		var folders []sandbox.Folder
-		if spec.Before, folders, err = t.before(c, a); err != nil {
+		var fixed []string
+		if spec.Before, fixed, err = t.before(c, a); err != nil {
 			return nil, nil, err
 		}
-		if spec.Sandbox, err = t.box.Profile(a.access(), c.Run, folders[0], folders[1:]...); err != nil {
+		if spec.Sandbox, err = t.box.Profile(a.access(), c.Folder, c.Run, besideOf(c), fixed...); err != nil {
 			return nil, nil, err
 		}
 		is.Access, is.Sandbox = a.access(), spec.Sandbox.Support.Level(a.access())
