@@ -21,6 +21,17 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// Nor where the skills should be. // issue 18, bad input
+func TestPipeOfSkills(t *testing.T) {
+	dir := tree(t, map[string]string{".agents/": ""})
+	if err := syscall.Mkfifo(filepath.Join(dir, ".agents", "skills"), 0o600); err != nil {
+		t.Skip(err)
+	}
+	if p := read(t, dir); len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "are not listed") {
+		t.Errorf("notes %q", p.Notes)
+	}
+}
+
 // Whoever may write to a parent folder does not instruct the runs of others. // nobody else
 func TestFileOfSomebodyElse(t *testing.T) {
 	dir := tree(t, map[string]string{".git/": "", "AGENTS.md": "a", "w/AGENTS.md": "b"})

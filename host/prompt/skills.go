@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,8 +17,10 @@ import (
 )
 
 const (
-	maxSkills = 50   // that are listed
-	maxAbout  = 1024 // bytes of what one says of itself
+	maxSkills  = 50   // that are listed
+	maxFolders = 1000 // that are looked into for them
+	maxName    = 64   // characters of a name
+	maxAbout   = 1024 // bytes of what one says of itself
 )
 
 // skill is a text about one kind of task, which a model reads when it has such a task: a folder
@@ -39,12 +42,12 @@ func (r *reader) skills() []skill {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.note("the skills in %s are not listed: %v", filepath.Join(r.folder, in), reason(err))
 	}
-	if more := len(names) - maxSkills; more > 0 {
-		r.note("%d skills in %s are not listed: at most %d are", more, filepath.Join(r.folder, in), maxSkills)
-		names = names[:maxSkills]
-	}
 	var out []skill
-	for _, name := range names {
+	for i, name := range names {
+		if len(out) == maxSkills || i == maxFolders {
+			r.note("there are more folders in %s than are looked into: %d, and %d skills", filepath.Join(r.folder, in), maxFolders, maxSkills)
+			break
+		}
 		s, err := r.skill(filepath.Join(at, name, "SKILL.md"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a folder of something else
@@ -53,15 +56,15 @@ func (r *reader) skills() []skill {
 			r.note("the skill %s is not listed: %v", path.Join(in, name), reason(err))
 			continue
 		}
-		s.name, s.path = oneLine(cmp.Or(s.name, name)), oneLine(path.Join(in, name, "SKILL.md"))
+		s.name, s.path = oneLine(first(cmp.Or(s.name, name), maxName)), oneLine(path.Join(in, name, "SKILL.md"))
 		out = append(out, s)
 	}
 	return out
 }
 
-// folders are the names of the folders in a folder, sorted.
+// folders are the names of the folders in a folder, sorted, and of the links in it.
 func (r *reader) folders(at string) ([]string, error) {
-	f, err := r.root.Open(at)
+	f, err := r.root.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0) // nothing waits for the other end of a pipe
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +72,7 @@ func (r *reader) folders(at string) ([]string, error) {
 	entries, err := f.ReadDir(-1)
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
 			names = append(names, e.Name())
 		}
 	}
@@ -92,22 +95,52 @@ func (r *reader) skill(at string) (s skill, err error) {
 	for _, f := range fields {
 		switch f.Name {
 		case "name":
-			s.name = f.Value
+			s.name = scalar(lines[f.Line-1 : end])
 		case "description":
-			s.about = f.Value
-			if strings.HasPrefix(s.about, ">") || strings.HasPrefix(s.about, "|") { // a text in the lines below
-				s.about = indented(lines[f.Line:end])
-			}
+			s.about = scalar(lines[f.Line-1 : end])
 		}
 	}
-	s.about = oneLine(strings.Join(strings.Fields(s.about), " "))
 	if s.about == "" {
-		return s, fmt.Errorf("its front matter has no description")
+		return s, errors.New("its front matter has no description")
 	}
-	if len(s.about) > maxAbout {
+	if s.about = oneLine(s.about); len(s.about) > maxAbout {
 		s.about = strings.ToValidUTF8(s.about[:maxAbout], "") + "…"
 	}
 	return s, nil
+}
+
+// scalar is the text of a field of YAML (https://yaml.org/spec/1.2.2/#scalars): plain, in quotes or
+// in the lines below, with each white space as a blank.
+func scalar(lines []string) string {
+	_, text, _ := strings.Cut(lines[0], ":")
+	text = strings.TrimSpace(text)
+	below := indented(lines[1:])
+	switch {
+	case strings.HasPrefix(text, ">"), strings.HasPrefix(text, "|"):
+		text = below
+	case strings.HasPrefix(text, "\""):
+		text += " " + below
+		var plain string
+		if end := strings.LastIndexByte(text, '"'); end > 0 && json.Unmarshal([]byte(text[:end+1]), &plain) == nil {
+			text = plain
+		}
+	case strings.HasPrefix(text, "'"):
+		text += " " + below
+		if end := strings.LastIndexByte(text, '\''); end > 0 {
+			text = strings.ReplaceAll(text[1:end], "''", "'")
+		}
+	default:
+		if text, _, _ = strings.Cut(text, " #"); below != "" {
+			text += " " + below
+		}
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// first is the beginning of a text in at most so many characters.
+func first(text string, most int) string {
+	all := []rune(text[:min(len(text), 4*most)])
+	return string(all[:min(len(all), most)])
 }
 
 // indented are the lines that belong to a field above them.
