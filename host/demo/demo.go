@@ -74,10 +74,13 @@ func (d Demo) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(d.Out, format+"\n", args...) // a reader that went away sees nothing of the rest
 }
 
-// agent is a command of agent in the demo's folder, with a state folder of its own.
+// agent is a command of agent in the demo's folder, with a state folder of its own, and without the
+// person's configuration: the show is the same for everybody.
 func (d Demo) agent(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, d.Exe, args...)
-	c.Dir, c.Env = d.Folder, append(os.Environ(), "AGENT_HOME="+filepath.Join(d.Folder, "state"))
+	home := filepath.Join(d.Folder, "home")
+	c.Dir, c.Env = d.Folder, append(os.Environ(), "AGENT_HOME="+filepath.Join(d.Folder, "state"), "HOME="+home,
+		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"))
 	c.Stdout, c.Stderr = d.Out, d.Out
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	return c
