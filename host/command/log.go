@@ -64,7 +64,10 @@ func (a logCommand) log(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return noState(err, "list commits")
 	}
-	dir, err := a.currentDir()
+	dir, err := a.only()
+	if err == nil && dir == "" {
+		dir, err = a.currentDir()
+	}
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
