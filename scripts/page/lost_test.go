@@ -162,6 +162,8 @@ func TestResumeDoesWhatItsPlanSays(t *testing.T) {
 	}
 	b.click("Resume")
 	b.until(`document.querySelector(".pill").innerText === "running"`)
+	// It is running from its claim on, before anything is decided about the call.
+	w.eventually("the command is picked up", func() bool { return strings.Contains(w.agent("show", run, "--json"), `"verdict":"attach"`) })
 	w.touch("go")
 	b.completes()
 	b.until(`document.querySelector(".call-end")?.innerText.startsWith("ok, picked up")`)
