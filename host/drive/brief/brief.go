@@ -26,7 +26,7 @@ func beside(dirs []journal.Dir) string {
 	for _, d := range dirs {
 		may := "read only"
 		if d.Write {
-			may = "read and write"
+			may = "read; write_file and edit_file also write there, and a person is asked"
 		}
 		text += fmt.Sprintf("- %s: %s\n", d.Path, may)
 	}

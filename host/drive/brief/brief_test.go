@@ -18,7 +18,7 @@ func TestFoldersBeside(t *testing.T) {
 	}
 	s.Created.Setup.System = "You work."
 	got := System(s)
-	for _, want := range []string{"You work.", "\n- /lib: read only\n", "\n- /out: read and write\n"} {
+	for _, want := range []string{"You work.", "\n- /lib: read only\n", "\n- /out: read; write_file and edit_file also write there, and a person is asked\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
