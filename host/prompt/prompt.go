@@ -1,6 +1,6 @@
 // Package prompt writes the system prompt of a run: a text of our own, what the files of standing
-// instructions say, those of the person and of the repository, and which skills there are. The run records the prompt, so that its requests stay the
-// same to the byte whatever is edited later.
+// instructions say, those of the person and of the repository, and which skills there are. The run
+// records the prompt, so that its requests stay the same to the byte whatever is edited later.
 package prompt
 
 import (
