@@ -121,6 +121,28 @@ func TestConversationIsSteered(t *testing.T) {
 	s.exits(0)
 }
 
+// A message whose first line is typed while a run goes on is finished after it.
+func TestConversationKeepsWhatIsBegun(t *testing.T) {
+	w, begin := talking(t,
+		modeltest.Story{Prompt: "begin", Turns: []modeltest.Turn{{Calls: shellCall("until test -e go; do sleep 0.05; done")}, {Text: "It ended."}}},
+		modeltest.Story{Prompt: "two\nlines", Turns: []modeltest.Turn{{Text: "I see two lines."}}},
+	)
+	s := begin()
+	s.until("> ")
+	s.types("/mode auto\rbegin\r")
+	s.until("shell: until")
+	s.types("two\\\n")
+	s.until("two\\")
+	w.write("go", "")
+	s.until("It ended.")
+	s.until("> two")
+	s.until("… ")
+	s.types("lines\r")
+	s.until("I see two lines.")
+	s.types("/quit\r")
+	s.exits(0)
+}
+
 // A conversation that is killed loses nothing: what was carried out stands, and what went on is
 // interrupted.
 func TestConversationIsKilled(t *testing.T) {

@@ -19,6 +19,7 @@ type Desk struct {
 	take   func(text string) bool // gets what is typed, and says whether it took it; nil while no run goes on
 	end    func()                 // ends the listening, and returns when nobody reads; nil while nobody does
 	next   []string               // what was typed and not taken: it is said next
+	begun  string                 // the lines of a message that was not at its end when nobody read any more
 }
 
 // Begin has what is typed from now on taken, line by line, for the run. What is not taken is the
@@ -84,6 +85,15 @@ func (d *Desk) waiting() string {
 	return text
 }
 
+// rest is what was begun while a run went on, whose end comes behind it; "" for nothing.
+func (d *Desk) rest() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	begun := d.begun
+	d.begun = ""
+	return begun
+}
+
 // mostEnds is how often in a row a terminal may say that its input ends before it counts as gone.
 const mostEnds = 20
 
@@ -97,39 +107,57 @@ func (d *Desk) listen() {
 		return // it went away: nobody types
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var left []string
-	over, take := make(chan struct{}), d.take
+	over, h := make(chan struct{}), &hearing{take: d.take, text: d.begun}
 	d.end = func() {
 		cancel()
 		<-over
-		d.next = append(d.next, left...)
+		d.next, d.begun = append(d.next, h.left...), h.text
 	}
 	go func() {
 		defer close(over)
 		defer p.Close()
-		text, ends := "", 0
-		for {
-			line, err := p.ReadLine(ctx)
-			if errors.Is(err, io.EOF) && ctx.Err() == nil && ends < mostEnds { // Ctrl-D ends nothing here
-				ends++
-				continue
-			}
-			if err != nil {
-				return
-			}
-			ends = 0
-			line = strings.TrimRight(line, "\r\n")
-			begun, more := strings.CutSuffix(line, `\`)
-			if text += begun; more {
-				text += "\n"
-				continue
-			}
-			if text = strings.TrimSpace(text); text != "" && !take(text) {
-				left = append(left, text)
-			}
-			text = ""
-		}
+		h.read(ctx, p.ReadLine)
 	}()
+}
+
+// hearing is the reading of messages while a run goes on.
+type hearing struct {
+	take func(text string) bool
+	text string   // of a message that is not at its end
+	left []string // messages that were not taken
+}
+
+// read reads messages until ctx ends or the terminal is gone.
+func (h *hearing) read(ctx context.Context, next func(context.Context) (string, error)) {
+	ends := 0
+	for {
+		line, err := next(ctx)
+		line, whole := strings.CutSuffix(line, "\n")
+		switch {
+		case whole:
+			ends = 0
+			h.hear(strings.TrimSuffix(line, "\r"))
+		case errors.Is(err, io.EOF) && ctx.Err() == nil && ends < mostEnds: // Ctrl-D ends nothing here
+			ends++
+			h.text += line
+		case err != nil:
+			h.text += line
+			return
+		}
+	}
+}
+
+// hear takes one line of a message.
+func (h *hearing) hear(line string) {
+	begun, more := strings.CutSuffix(line, `\`)
+	if h.text += begun; more {
+		h.text += "\n"
+		return
+	}
+	if text := strings.TrimSpace(h.text); text != "" && !h.take(text) {
+		h.left = append(h.left, text)
+	}
+	h.text = ""
 }
 
 // pause ends the reading. The mutex is held.

@@ -2,6 +2,7 @@ package talk
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -33,9 +34,9 @@ func (e *editor) Read(b []byte) (int, error) {
 func (e *editor) Write(b []byte) (int, error) { return e.f.Write(b) }
 
 // message reads one message: a line, or several where one ends with a backslash or several were
-// pasted. Ctrl-C drops what was typed. It returns io.EOF for Ctrl-D in an empty line, and for
+// pasted. begun is what was typed of it before, shown once more. Ctrl-C drops what was typed. It returns io.EOF for Ctrl-D in an empty line, and for
 // Ctrl-C once more.
-func (e *editor) message(prompt string) (string, error) {
+func (e *editor) message(prompt, begun string) (string, error) {
 	fd := int(e.f.Fd())
 	was, err := term.MakeRaw(fd)
 	if err != nil {
@@ -45,6 +46,13 @@ func (e *editor) message(prompt string) (string, error) {
 	e.start(fd, prompt)
 	defer func() { e.t.SetBracketedPasteMode(false) }()
 	var lines []string
+	if begun != "" {
+		lines = []string{strings.TrimSuffix(begun, "\n")}
+		if _, err := fmt.Fprintf(e.t, "%s%s\n", prompt, strings.ReplaceAll(lines[0], "\n", "\n… ")); err != nil {
+			return "", err
+		}
+		e.t.SetPrompt("… ")
+	}
 	for {
 		line, err := e.t.ReadLine()
 		switch {

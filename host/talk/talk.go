@@ -46,7 +46,7 @@ func (c *Conversation) Run(f *os.File) int {
 		var err error
 		text := d.waiting()
 		if text == "" {
-			text, err = e.message("> ")
+			text, err = e.message("> ", d.rest())
 		} else {
 			c.Say("> %s", text)
 		}

@@ -290,7 +290,8 @@ func (t *Prompt) Say(format string, args ...any) {
 	_, _ = io.WriteString(t, wrap(stream.Sanitize(fmt.Sprintf(format, args...)), t.fits(), 2))
 }
 
-// ReadLine reads one line. When ctx ends first it returns at once. Where a terminal knows no
+// ReadLine reads one line. When ctx ends it returns at once, with the context's error and with what
+// was read by then: a line that was typed at that moment is not lost. Where a terminal knows no
 // deadline, what reads it ends with the process.
 func (t *Prompt) ReadLine(ctx context.Context) (string, error) { return t.read(ctx, 0) }
 
@@ -315,9 +316,10 @@ func (t *Prompt) read(ctx context.Context, bytes int) (string, error) {
 	case r := <-got:
 		return r.line, r.err
 	case <-ctx.Done():
+		var r read
 		if t.SetReadDeadline(time.Unix(1, 0)) == nil {
-			<-got
+			r = <-got
 		}
-		return "", ctx.Err()
+		return r.line, ctx.Err()
 	}
 }
