@@ -9,6 +9,9 @@ import (
 
 	"agent/db"
 	"agent/host"
+	"agent/host/drive"
+	"agent/host/stream"
+	"agent/recovery"
 	"agent/recovery/journal"
 )
 
@@ -90,6 +93,69 @@ func TestWordsAtTheSameMoment(t *testing.T) {
 			}
 			if mine == c.conflict {
 				t.Errorf("the word is in the journal: %v", mine)
+			}
+		})
+	}
+}
+
+// Who stops a call has decided on it before its outcome is known: the word waits for the outcome,
+// whoever looks meanwhile, and is let go in silence where that is known. // issue 17, part 2
+func TestWordBeforeTheOutcome(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func() (journal.Result, error)
+		want int // decisions in the journal
+	}{
+		"unknown": {func() (journal.Result, error) { panic("boom") }, 1},
+		"known": {func() (journal.Result, error) {
+			return journal.Result{Outcome: journal.OutcomeOK, Applied: journal.AppliedYes}, nil
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stop, cancel := context.WithCancelCause(t.Context())
+			act := func(ctx context.Context) (journal.Result, error) {
+				if stop.Err() != nil {
+					return c.end()
+				}
+				cancel(drive.ErrShutdown)
+				<-ctx.Done()
+				return journal.Result{}, ctx.Err()
+			}
+			tool := &runnerTool{fake: fake{"act", journal.EffectWriteExternal, act}}
+			tool.sighting = recovery.ProcessEvidence{State: recovery.ProcessRunning}
+			h := newHost(t, scripted{[]string{"act"}}, tool)
+			var warned []string
+			h.Hub.ObserveOnly(func(e *stream.Event) bool {
+				if e.Warn {
+					warned = append(warned, e.Note)
+				}
+				return false
+			})
+			out, err := h.Start(stop, host.StartRequest{Prompt: "go", Folder: t.TempDir(), Model: "scripted", Mode: journal.ModeYolo})
+			if err == nil {
+				err = host.StopRunning(t.Context(), h, out.Run)
+			}
+			if err == nil {
+				err = drive.TakeResolutions(t.Context(), &h.Process, out.Run, 0)
+			}
+			if rows, inbox := h.Store.Inbox(t.Context(), out.Run); err != nil || inbox != nil || len(rows) != 1 {
+				t.Fatalf("in the inbox: %+v, %v", rows, errors.Join(err, inbox))
+			}
+			out, err = h.Resume(t.Context(), out.Run, drive.Changes{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := 0
+			for e, err := range h.Store.Load(t.Context(), out.Run, 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, ok := e.Body.(journal.CallResolved); ok && b.Word == journal.WordLeave && b.By == "tester" {
+					words++
+				}
+			}
+			rows, err := h.Store.Inbox(t.Context(), out.Run)
+			if err != nil || words != c.want || len(rows) > 0 || len(out.Undecided) > 0 || len(warned) > 0 {
+				t.Errorf("%d words, in the inbox %+v, undecided %+v, warned %q, %v", words, rows, out.Undecided, warned, err)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func (h *Host) Takeover(ctx context.Context, run string, t drive.Changes, patien
 // StopRunning ends the commands of a run that go on though nobody drives it. A resume tells its
 // model what came of that.
 func StopRunning(ctx context.Context, h *Host, run string) error {
-	if err := drive.StopRunning(ctx, &h.Process, run, "stopped by "+h.By(ctx)); err != nil {
+	if err := drive.StopRunning(ctx, &h.Process, run, h.By(ctx)); err != nil {
 		return fmt.Errorf("stop the commands of run %s: %w", run, err)
 	}
 	return nil

@@ -151,3 +151,30 @@ func TestSecondCtrlCAsksAboutTheCommand(t *testing.T) {
 		}
 	}
 }
+
+// Who stops the command that the first Ctrl-C left running has decided on it: its outcome is
+// unknown, and nobody is asked about that at the end. // issue 17, part 2
+func TestAStoppedCommandIsDecided(t *testing.T) {
+	w, _ := talking(t, modeltest.Story{Prompt: "begin", Turns: []modeltest.Turn{
+		{Calls: shellCall("echo under way; while ! test -e go; do sleep 0.01; done")}, {Text: "It was stopped."},
+	}})
+	s := sit(t, w, "", "run", "--mode", "auto", "begin")
+	s.until("│ under way")
+	s.types("\x03")
+	s.until("Ctrl-C within 2 seconds asks whether it is to end too")
+	s.types("\x03")
+	s.until("press s/n: ")
+	s.types("s")
+	s.exits(4)
+	if code := w.agent("", "resume", "last"); code != 0 {
+		t.Errorf("exit code %d\n%s", code, w.log.String())
+	}
+	for _, want := range []string{"may have done a part", "It was stopped."} {
+		if log := w.log.String(); !strings.Contains(log, want) || strings.Contains(log, "agent answer c-") {
+			t.Errorf("%q is missing, or a decision is asked for\n%s", want, log)
+		}
+	}
+	if code := w.agent("", "show", "last", "--json"); code != 0 || !strings.Contains(w.log.String(), `"resolved"`) {
+		t.Errorf("exit code %d\n%s", code, w.log.String())
+	}
+}

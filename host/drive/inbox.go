@@ -46,7 +46,7 @@ func (in *inbox) readInbox(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		if in.taken(r.ID) {
+		if in.taken(r.ID) || in.early(r) {
 			continue
 		}
 		if r.Kind == InboxTell && !in.state.Created.Authored {
@@ -64,6 +64,20 @@ func (in *inbox) readInbox(ctx context.Context) error {
 
 func (in *inbox) taken(id int64) bool {
 	return slices.Contains(in.consume, id) || slices.ContainsFunc(in.heard, func(r db.InboxRow) bool { return r.ID == id })
+}
+
+// early says whether a row is a decision on a call that has no outcome yet: whoever stopped it has
+// decided already. It waits in the inbox.
+func (in *inbox) early(r db.InboxRow) bool {
+	if r.Kind != inboxResolution {
+		return false
+	}
+	b, err := decodeResolution(r)
+	if err != nil || b.Run != "" && b.Run != in.state.Created.Run {
+		return false
+	}
+	c, err := in.state.Call(b.Place)
+	return err == nil && c.Phase == journal.PhaseStarted
 }
 
 // add gives what persons say to the model, once, with the next request: no request is under way
@@ -112,6 +126,10 @@ func (in *inbox) take(ctx context.Context, r db.InboxRow) error {
 			return nil
 		}
 		c, err := in.state.Call(body.Place)
+		if err == nil && body.Word == journal.WordLeave && !c.Unknown() {
+			in.refused = append(in.refused, r.ID) // there is nothing that it could leave as it is
+			return nil
+		}
 		if err != nil || !c.Resolvable(body.Word) {
 			return fmt.Errorf("word on call %s: its outcome is not unknown (any more)", body.Place)
 		}
@@ -168,7 +186,7 @@ func takeResolutionsUnder(ctx context.Context, p *Process, lock *ofd.File, run s
 	defer d.close()
 	rows, err := p.Store.Inbox(ctx, run)
 	for _, r := range rows {
-		if r.Kind == inboxResolution && err == nil {
+		if r.Kind == inboxResolution && err == nil && !d.inbox.early(r) {
 			d.consume = append(d.consume, r.ID)
 			if refused := d.inbox.take(ctx, r); refused != nil {
 				d.refused = append(d.refused, r.ID)

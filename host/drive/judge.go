@@ -189,8 +189,9 @@ func (j judge) named(c *recovery.Call) NamedCall {
 }
 
 // StopRunning asks whatever carries out the calls of a run, outside of any process that drives it,
-// to end them. What they did until then stays, and whoever resumes the run finds that out.
-func StopRunning(ctx context.Context, p *Process, run, reason string) error {
+// to end them. What they did until then stays, and whoever resumes the run finds that out. That
+// their outcome is unknown then is decided by this: nobody is asked about it.
+func StopRunning(ctx context.Context, p *Process, run, by string) error {
 	s, _, err := p.unredacted(ctx, run)
 	if err != nil {
 		return err
@@ -208,9 +209,19 @@ func StopRunning(ctx context.Context, p *Process, run, reason string) error {
 		}
 		if t, err := j.tools.Get(c.Tool); err == nil {
 			if a, ok := t.(tools.Process); ok {
-				failed = errors.Join(failed, a.Stop(callFor(s, c), reason))
+				failed = errors.Join(failed, p.leaveStopped(ctx, run, c, by), a.Stop(callFor(s, c), "stopped by "+by))
 			}
 		}
 	}
 	return failed
+}
+
+// leaveStopped leaves the decision on a call before it is stopped. One that ends well nevertheless
+// needs none.
+func (p *Process) leaveStopped(ctx context.Context, run string, c *recovery.Call, by string) error {
+	if c.Effect == journal.EffectRead {
+		return nil
+	}
+	_, err := PutOwnResolution(ctx, p, run, journal.CallResolved{Place: c.Place, Word: journal.WordLeave, By: by})
+	return err
 }

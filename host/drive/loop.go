@@ -110,9 +110,6 @@ func (d *driver) step(ctx context.Context) error {
 // comes next: a message is for the model, whose answer so far is kept.
 func (d *driver) lastWords(ctx context.Context) (bool, error) {
 	before := d.state.Seq
-	if d.state.Created.Authored { // no model is there
-		return false, nil
-	}
 	if err := d.inbox.readInbox(ctx); err != nil {
 		return false, err
 	}
