@@ -136,7 +136,9 @@ func (s *Folder) Begin(ctx context.Context, how Use) error {
 	s.log = newLogger(s.Home, s.app.logTo(), s.Hub)
 	s.Hooks = hook.Watch(s.Hub, hook.Options{
 		Home: s.Home, Environ: os.Environ(), Hooks: s.app.hooks, Run: s.Store.Run, Redact: s.app.Redacted, OpenLog: s.app.OpenLog,
+		Clean: func(c hook.Call) hook.Call { return db.RedactValue(s.Store, c) },
 	})
+	s.Env.Before = s.Hooks.Before
 	return s.reconcile(ctx, how)
 }
 

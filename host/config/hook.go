@@ -12,6 +12,7 @@ import (
 // Hook is a command of the person that is called when something happens to a run.
 type Hook struct {
 	On      []string      // what calls it, of Events
+	Tools   []string      // before a call: of these tools alone; none for all of them
 	Command []string      // without a shell; its first part is a name in PATH or an absolute path
 	Timeout time.Duration // it is killed after that
 	Where   string        // file and line
@@ -19,13 +20,14 @@ type Hook struct {
 
 // What calls a hook.
 const (
-	OnWaiting   = "waiting"    // a run waits for an answer
-	OnEnded     = "ended"      // a run has ended
-	OnLeftAlone = "left_alone" // a run was interrupted, and nothing has it go on
+	OnWaiting   = "waiting"     // a run waits for an answer
+	OnEnded     = "ended"       // a run has ended
+	OnLeftAlone = "left_alone"  // a run was interrupted, and nothing has it go on
+	OnCall      = "before_call" // a call of a tool is about to be asked about or carried out
 )
 
 // Events are the words that a hook's on may hold.
-func Events() []string { return []string{OnWaiting, OnEnded, OnLeftAlone} }
+func Events() []string { return []string{OnWaiting, OnEnded, OnLeftAlone, OnCall} }
 
 // How a terminal shows that a run in it waits or has ended.
 const (
@@ -38,7 +40,7 @@ const (
 // Notices are the words that notify may be.
 func Notices() []string { return []string{NotifyOff, NotifyBell, NotifyOSC9, NotifyBoth} }
 
-// How long a hook may take. A process that drives a run waits for it at its end.
+// How long a hook may take. A process that drives a run waits for it at its end, or before a call.
 const (
 	hookTimeout     = 10 * time.Second
 	longestHookTime = time.Minute
@@ -46,6 +48,7 @@ const (
 
 type hookKeys struct {
 	On      any      `toml:"on"` // a text or a list of them
+	Tools   []string `toml:"tools"`
 	Command []string `toml:"command"`
 	Timeout *string  `toml:"timeout"`
 }
@@ -70,8 +73,14 @@ func (c *checker) hooks(list []hookKeys) []Hook {
 			}
 			c.all = append(c.all, e)
 		}
-		h := Hook{Command: slices.Clone(k.Command), Timeout: hookTimeout, Where: fmt.Sprintf("%s:%d", c.d.file, at("").line)}
+		h := Hook{Tools: slices.Clone(k.Tools), Command: slices.Clone(k.Command), Timeout: hookTimeout, Where: fmt.Sprintf("%s:%d", c.d.file, at("").line)}
 		h.On = events(k.On, wrong)
+		if k.Tools != nil && len(k.Tools) == 0 {
+			wrong("tools", "tools names no tool: leave it out to be called for all of them")
+		}
+		if len(h.Tools) > 0 && len(h.On) > 0 && !slices.Contains(h.On, OnCall) {
+			wrong("tools", "tools: it is called for no call: on has no %q", OnCall)
+		}
 		h.program(wrong)
 		if k.Timeout != nil {
 			var err error

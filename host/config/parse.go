@@ -82,6 +82,8 @@ func wants(path ...string) string {
 		return "a table"
 	case "set":
 		return `a table of texts, such as { CI = "1" }`
+	case "tools":
+		return `names of tools as a list, such as ["shell", "write_file"]`
 	case "pass":
 		return `names as a list, such as ["GITHUB_TOKEN", "AWS_*"]`
 	case "writable":
@@ -115,7 +117,7 @@ func keysAt(table []string) []string {
 	case table[0] == "keep" && len(table) == 1:
 		return []string{"contents", "older", "runs"}
 	case table[0] == "hook" && len(table) == 1:
-		return []string{"on", "command", "timeout"}
+		return []string{"on", "tools", "command", "timeout"}
 	case table[0] == "fetch" && len(table) == 1:
 		return []string{"private"}
 	case isRules(table[0]) && len(table) == 1:

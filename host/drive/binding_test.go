@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"agent/host/drive/bind"
 	"agent/host/permission"
 	"agent/recovery"
 	"agent/recovery/journal"
@@ -50,8 +51,8 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 		return reg
 	}
 	given := bound(nil)
-	if now := bound(nil); bindingChanges(given, now) != "" {
-		t.Errorf("nothing changed: %q", bindingChanges(given, now))
+	if now := bound(nil); bind.Changes(given, now) != "" {
+		t.Errorf("nothing changed: %q", bind.Changes(given, now))
 	}
 	for want, change := range map[string]func(*policy, *recovery.Call){
 		"the call changed":                       func(_ *policy, c *recovery.Call) { c.Fingerprint = "hmac-sha256:v1:2" },
@@ -63,7 +64,7 @@ func TestEveryPartOfAYesCounts(t *testing.T) {
 			pol.rules = permission.New(permission.Rule{Decision: journal.DecisionDeny, Tool: "other"})
 		},
 	} {
-		if got := bindingChanges(given, bound(change)); got != want {
+		if got := bind.Changes(given, bound(change)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -41,9 +41,16 @@ func (cl *caller) start(ctx context.Context, calls []*recovery.Call) error {
 		if err := ctx.Err(); err != nil {
 			return nil // the loop leaves before the next effect
 		}
-		if void := cl.policy.void(c); void != nil {
+		void := cl.policy.void(c)
+		if void == nil {
+			void = cl.policy.denied(ctx, c)
+		}
+		if void != nil {
 			cl.record(void)
 			return nil
+		}
+		if ctx.Err() != nil {
+			return nil // as above
 		}
 		if ready, err := cl.prepare(ctx, c, together); err != nil || !ready {
 			return err

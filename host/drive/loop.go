@@ -120,6 +120,10 @@ func (d *driver) lastWords(ctx context.Context) (bool, error) {
 // recordNext records what follows from the journal, or first what instead says, and lets
 // something else follow. The end of a turn is step 7.
 func (d *driver) recordNext(ctx context.Context, facts []journal.Body) {
+	if denied := d.policy.deniedFirst(ctx, facts); denied != nil {
+		d.record(denied)
+		return
+	}
 	d.recordAll(d.judge().instead(ctx, d.state, facts))
 }
 

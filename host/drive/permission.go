@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/db/family"
+	"agent/host/drive/bind"
 	"agent/host/guard"
 	"agent/host/model"
 	"agent/host/permission"
@@ -148,7 +149,7 @@ func (pol *policy) void(c *recovery.Call) journal.Body {
 	_, now, why := pol.decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
 	changed := ""
 	if c.Approved != "" {
-		changed = bindingChanges(c.Approved, pol.binding(c))
+		changed = bind.Changes(c.Approved, pol.binding(c))
 	}
 	if strictness(now) > strictness(c.Decision) {
 		fact.Decision, fact.Reason = now, "the rules or what it does are others now: "+why
@@ -162,54 +163,48 @@ func (pol *policy) void(c *recovery.Call) journal.Body {
 	return fact
 }
 
+// denied is the fact that whoever looks at calls before they act denies this one; nil when nobody
+// does, and where ctx ends first. It is looked for before a person is asked, and again before the
+// call starts: what it depends on may have changed meanwhile.
+func (pol *policy) denied(ctx context.Context, c *recovery.Call) journal.Body {
+	if pol.env.Before == nil || c.Question != nil || c.Decision == journal.DecisionDeny {
+		return nil
+	}
+	why, err := pol.env.Before(ctx, pol.state.Created, pol.state.Mode, c)
+	if why == "" || err != nil {
+		return nil // the loop looks at ctx before the next effect
+	}
+	return journal.ApprovalVoided{Place: c.Place, Decision: journal.DecisionDeny, Reason: why}
+}
+
+// deniedFirst is denied for the call that a person is about to be asked about.
+func (pol *policy) deniedFirst(ctx context.Context, facts []journal.Body) journal.Body {
+	o, ok := facts[len(facts)-1].(journal.RequestOpened)
+	if !ok || o.Request.Call == nil {
+		return nil
+	}
+	c, err := pol.state.Call(*o.Request.Call)
+	if err != nil || c.Phase != journal.PhaseProposed {
+		return nil
+	}
+	return pol.denied(ctx, c)
+}
+
 func strictness(d journal.Decision) int {
 	return slices.Index([]journal.Decision{journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny}, d)
 }
 
-// binding is what a yes is bound to: the call's arguments, the folder, the mode, the names of the
-// variables that a command's environment passes on, what confines it, the rules that restrict, and
-// the tools. If one of them changes, the yes is void.
+// binding is what a yes to the call is bound to now.
 func (pol *policy) binding(c *recovery.Call) string {
 	s := pol.state
 	level := ""
 	if t, err := pol.env.Tools.Get(c.Tool); err == nil {
 		level = t.Describe("", c.Args).Confinement // what lies in the workspace does not count for it
 	}
-	var b strings.Builder
-	for i, value := range []any{
-		[]string{c.Tool, c.Fingerprint}, s.Created.Folder, s.Mode, pol.env.Variables, level, pol.rules.Digest(), pol.env.Tools.Digest(),
-	} {
-		text, err := json.Marshal(value)
-		if err != nil {
-			panic(err) // strings always encode
-		}
-		if i > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(Digest(text)[:32])
-	}
-	return b.String()
-}
-
-// bindingChanges says what differs between two bindings; "" when nothing does.
-func bindingChanges(then, now string) string {
-	if then == now {
-		return ""
-	}
-	names := []string{
-		"the call", "the folder", "the mode", "the environment of commands", "what the system confines it to", "the rules", "the tools",
-	}
-	was, is := strings.Split(then, "."), strings.Split(now, ".")
-	if len(was) != len(names) || len(is) != len(names) {
-		return "it was given to another version of agent"
-	}
-	var changed []string
-	for i, name := range names {
-		if was[i] != is[i] {
-			changed = append(changed, name)
-		}
-	}
-	return strings.Join(changed, ", ") + " changed"
+	return bind.To{
+		Call: []string{c.Tool, c.Fingerprint}, Folder: s.Created.Folder, Mode: s.Mode, Variables: pol.env.Variables, Level: level,
+		Rules: pol.rules.Digest(), Tools: pol.env.Tools.Digest(),
+	}.String()
 }
 
 // SaveRules hands a standing answer to whoever keeps the person's configuration, once it is on

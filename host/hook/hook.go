@@ -8,17 +8,21 @@
 // run that is left alone many processes learn, and the first to make the event's file in the folder
 // left of the state folder calls.
 //
+// A hook before a call is none of this: see [Caller.Before].
+//
 // The command is the person's, as an alias of their shell is: it runs outside of every sandbox, in
-// a session of its own without a terminal, in the person's home folder. It gets one [Event] as a
-// line of JSON on its standard input, and of the environment what [Environ] lets through. At its
-// time limit it is killed with its process group. What it leaves running when it ends may go on,
-// unless that keeps its output open. When the host is killed, a hook goes on to its own end.
+// a session of its own without a terminal, in the person's home folder. It gets one [Event] or
+// [Call] as a line of JSON on its standard input, and of the environment what [Environ] lets
+// through. At its time limit it is killed with its process group. What it leaves running when it
+// ends may go on, unless that keeps its output open. When the host is killed, a hook goes on to its
+// own end.
 package hook
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -49,6 +53,7 @@ type Options struct {
 	Hooks   func() ([]config.Hook, error)                            // asked for once, with the first event
 	Run     func(ctx context.Context, run string) (db.RunRow, error) // its row, without secrets
 	Redact  func(text string) string                                 // takes secrets out of what a hook prints
+	Clean   func(Call) Call                                          // takes secrets out of what a hook reads of a call
 	OpenLog func(home string) (*slog.Logger, io.Closer, error)       // asked for once, with the first line
 }
 
@@ -59,6 +64,7 @@ type Caller struct {
 	logFile io.Closer
 	seen    chan struct{} // closed when the hub has, and everything was seen
 	places  chan struct{}
+	guards  func() ([]config.Hook, error) // those before a call, read once
 	running sync.WaitGroup
 	given   sync.WaitGroup // those that do not have their event yet
 }
@@ -67,6 +73,10 @@ type Caller struct {
 func Watch(hub *stream.Hub, o Options) *Caller {
 	c := &Caller{o: o, seen: make(chan struct{}), places: make(chan struct{}, most)}
 	c.log = sync.OnceValue(c.openLog)
+	c.guards = sync.OnceValues(func() ([]config.Hook, error) {
+		all, err := o.Hooks()
+		return slices.DeleteFunc(all, func(h config.Hook) bool { return !slices.Contains(h.On, config.OnCall) }), err
+	})
 	obs := hub.ObserveOnly(func(e *stream.Event) bool { return e.Fact != nil && eventOf(e.Fact.Body) != "" })
 	go func() {
 		defer close(c.seen)
@@ -187,39 +197,53 @@ func (c *Caller) call(hooks []config.Hook, e Event) {
 
 // run runs one command to its end, and writes what became of it into the log.
 func (c *Caller) run(h config.Hook, e Event, text []byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), h.Timeout)
+	printed, err := c.carryOut(context.Background(), h, text, c.given.Done)
+	line := []any{"event", e.Event, "run", e.Run, "command", h.Command[0]}
+	if printed != "" {
+		line = append(line, "output", printed)
+	}
+	if err != nil {
+		c.log().Warn("hook", append(line, "reason", c.o.Redact(err.Error()))...)
+		return
+	}
+	c.log().Info("hook", line...)
+}
+
+// carryOut runs one command to its end, and returns what it printed, without secrets. given is
+// called once the command has its event.
+func (c *Caller) carryOut(ctx context.Context, h config.Hook, text []byte, given func()) (printed string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.Timeout, errSlow)
 	defer cancel()
 	var out head
 	cmd := exec.CommandContext(ctx, h.Command[0], h.Command[1:]...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Dir, cmd.Env, cmd.WaitDelay = homeFolder(), Environ(c.o.Environ, c.o.Home), lateEnd
 	apart(cmd)
-	err := c.start(ctx, cmd, text)
+	err = start(ctx, cmd, text, given)
 	if err == nil {
 		err = cmd.Wait()
 	}
-	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
-		endGroup(cmd) // whatever keeps its output open
-		err = errors.New("something that it started kept its output open, and was ended")
-	}
-	line := []any{"event", e.Event, "run", e.Run, "command", h.Command[0]}
-	if printed := out.String(); printed != "" {
-		line = append(line, "output", stream.Sanitize(c.o.Redact(printed)))
-	}
 	switch {
+	case errors.Is(context.Cause(ctx), errSlow):
+		err = fmt.Errorf("it was killed: it %w within %s", errSlow, h.Timeout)
 	case ctx.Err() != nil:
-		c.log().Warn("hook", append(line, "reason", "it was killed: it did not end within "+h.Timeout.String())...)
-	case err != nil:
-		c.log().Warn("hook", append(line, "reason", c.o.Redact(err.Error()))...)
-	default:
-		c.log().Info("hook", line...)
+		err = context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay):
+		endGroup(cmd) // whatever keeps its output open
+		err = errOpen
 	}
+	return stream.Sanitize(c.o.Redact(out.String())), err
 }
+
+var (
+	errSlow = errors.New("did not end")
+	errOpen = errors.New("something that it started kept its output open, and was ended")
+)
 
 // start starts a command and gives it its event, which it then has whatever becomes of this
 // process.
-func (c *Caller) start(ctx context.Context, cmd *exec.Cmd, text []byte) error {
-	defer c.given.Done()
+func start(ctx context.Context, cmd *exec.Cmd, text []byte, given func()) error {
+	defer given()
 	in, give, err := os.Pipe()
 	if err != nil {
 		return err

@@ -34,8 +34,8 @@ func (e *editor) Read(b []byte) (int, error) {
 func (e *editor) Write(b []byte) (int, error) { return e.f.Write(b) }
 
 // message reads one message: a line, or several where one ends with a backslash or several were
-// pasted. begun is what was typed of it before, shown once more. Ctrl-C drops what was typed. It returns io.EOF for Ctrl-D in an empty line, and for
-// Ctrl-C once more.
+// pasted. begun is what was typed of it before, shown once more. Ctrl-C drops what was typed. It
+// returns io.EOF for Ctrl-D in an empty line, and for Ctrl-C once more.
 func (e *editor) message(prompt, begun string) (string, error) {
 	fd := int(e.f.Fd())
 	was, err := term.MakeRaw(fd)

@@ -35,6 +35,9 @@ func (t *Printer) Fact(run string, e journal.Event) {
 	case journal.CallResolved:
 		t.Line(Yellow, "~", fmt.Sprintf("%s %s: %s says: %s", b.Place, t.resolved(run, b), view.OrPerson(b.By), b.Word))
 	case journal.ApprovalVoided:
+		if b.Decision == journal.DecisionDeny {
+			return // its refusal comes next, with the reason
+		}
 		t.Line(Yellow, "!", fmt.Sprintf("%s %s: its permission is void: %s", b.Place, t.call(run, b.Place).name(), b.Reason))
 	case journal.TurnSettled:
 		t.forget(run, e.Turn)
