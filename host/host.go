@@ -9,3 +9,6 @@ func NewRunID() string { return drive.NewID("r") }
 type Host struct {
 	drive.Process
 }
+
+// NewThreadID makes the id of a thread that is to begin.
+func NewThreadID() string { return drive.NewID("t") }

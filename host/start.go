@@ -24,6 +24,7 @@ type StartRequest struct {
 	Input    string // what was piped in beside the prompt; "" for nothing
 	Folder   string // absolute
 	Thread   string // "" begins a new thread
+	Begins   string // the id of a new thread; "" makes one
 	Model    string
 	ModelWhy string
 	Mode     journal.Mode
@@ -129,7 +130,7 @@ func (h *Host) created(
 		c.Digest = drive.Digest([]byte(req.Prompt))
 	}
 	if c.Thread == "" {
-		c.Thread = drive.NewID("t")
+		c.Thread = cmp.Or(req.Begins, NewThreadID())
 		if c.From != nil {
 			if c.Guarded, err = guarded(ctx, h, c.From.Run); err == nil {
 				earlier, err = h.Conversation(ctx, *c.From)

@@ -48,6 +48,7 @@ func (a *commandLine) commandsByName() []namedCommand {
 		{"git", gitCommand{a}.command, ""},
 		{"serve", serveCommand{a}.command, ""},
 		{"web", webCommand{a}.command, ""},
+		{"acp", acpCommand{a}.command, ""},
 		{"flow", flowCommand{a}.command, ""},
 		{"models", modelsCommand{a}.command, ""},
 		{"tools", toolsCommand{a}.command, ""},

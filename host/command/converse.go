@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -42,7 +40,7 @@ func converse(std IO, warning string) int {
 	}
 	folder, err := a.folder("")
 	if err == nil {
-		err = a.earlier(context.Background(), folder, c)
+		err = a.earlier(folder, c)
 	}
 	if err != nil {
 		return a.exit(err)
@@ -52,47 +50,27 @@ func converse(std IO, warning string) int {
 		return a.exit(fmt.Errorf("converse: open the terminal: %v", err))
 	}
 	defer f.Close()
-	defer restoring(f)()
 	c.Say("%s", c.Greeting(Version, a.Tilde(folder)))
 	return c.Run(f)
 }
 
-// restoring gives the terminal back as it was when a signal ends the process.
-func restoring(f *os.File) (stop func()) {
-	was, err := term.GetState(int(f.Fd()))
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // Ctrl-C is for what goes on, and not for the conversation
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		if sig, ok := <-caught; ok && err == nil {
-			_ = term.Restore(int(f.Fd()), was)
-			signal.Reset(sig)
-			if p, err := os.FindProcess(os.Getpid()); err == nil {
-				_ = p.Signal(sig)
-			}
-		}
-	}()
-	return func() { signal.Stop(caught); close(caught) }
-}
-
-// earlier finds the newest thread of the folder, with what was said in it.
-func (a *commandLine) earlier(ctx context.Context, folder string, c *talk.Conversation) error {
-	s, err := a.open(ctx, app.Read)
+// earlier is the newest thread of the folder, with what was said in it.
+func (a *commandLine) earlier(folder string, c *talk.Conversation) error {
+	s, err := a.open(context.Background(), app.Read)
 	if errors.Is(err, app.ErrNoState) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	row, err := s.Store.LatestRun(ctx, folder)
+	row, err := s.Store.LatestRun(context.Background(), folder)
+	var rows []app.RunRow
 	if err == nil && row != nil {
 		c.Thread = row.Thread
-		var rows []app.RunRow
-		if rows, err = s.Store.ThreadRuns(ctx, row.Thread); err == nil {
-			for _, r := range rows {
-				c.Before = append(c.Before, view.PromptStart(r.Prompt))
-			}
-		}
+		rows, err = s.Store.ThreadRuns(context.Background(), row.Thread)
+	}
+	for _, r := range rows {
+		c.Before = append(c.Before, view.PromptStart(r.Prompt))
 	}
 	return errors.Join(err, s.close())
 }

@@ -114,7 +114,7 @@ func (a runCommand) run(ctx context.Context, c *cli.Command) error {
 		return a.dryRun(c, given, req)
 	}
 	if a.driver != nil {
-		req.Run = a.driver.job.Run
+		req.Run, req.Begins = a.driver.job.Run, a.driver.job.Thread
 		if given.Images, err = flags.Pictures(given.Images, a.driver.job.Pictures); err != nil {
 			return err
 		}

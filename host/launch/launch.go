@@ -41,11 +41,12 @@ const version = 1
 // Job is what a driver carries out.
 type Job struct {
 	Version int      `json:"version"`
-	Args    []string `json:"args"`          // a command line, without the binary's name
-	Dir     string   `json:"dir"`           // the current folder, absolute
-	Run     string   `json:"run,omitempty"` // the id of the run, where the command starts one
-	Why     string   `json:"why,omitempty"` // why the run goes on without a person who asked for it
-	By      string   `json:"by,omitempty"`  // who asked for it, where that is not the user as such
+	Args    []string `json:"args"`             // a command line, without the binary's name
+	Dir     string   `json:"dir"`              // the current folder, absolute
+	Run     string   `json:"run,omitempty"`    // the id of the run, where the command starts one
+	Thread  string   `json:"thread,omitempty"` // the id of its thread, where that begins
+	Why     string   `json:"why,omitempty"`    // why the run goes on without a person who asked for it
+	By      string   `json:"by,omitempty"`     // who asked for it, where that is not the user as such
 
 	Pictures [][]byte `json:"pictures,omitempty"` // that go with the prompt, beside those that Args name
 }

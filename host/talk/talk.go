@@ -8,7 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
+
+	"golang.org/x/term"
 
 	"agent/host/view"
 	"agent/recovery/journal"
@@ -40,6 +44,7 @@ goes on in the next one.
 
 // Run converses at the terminal f until the person leaves, and returns the exit code.
 func (c *Conversation) Run(f *os.File) int {
+	defer restoring(f)()
 	d := &Desk{thread: c.Thread}
 	e := &editor{f: f, history: &history{lines: c.Before}}
 	for {
@@ -171,4 +176,22 @@ func (c *Conversation) Greeting(version, folder string) string {
 		about = fmt.Sprintf("conversation %s goes on (%s); /new begins another", c.Thread, view.Count(len(c.Before), "message"))
 	}
 	return fmt.Sprintf("agent %s in %s: %s\n/help lists the commands, Ctrl-D leaves", version, folder, about)
+}
+
+// restoring gives the terminal back as it was when a signal ends the process.
+func restoring(f *os.File) (stop func()) {
+	was, err := term.GetState(int(f.Fd()))
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // Ctrl-C is for what goes on, and not for the conversation
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		if sig, ok := <-caught; ok && err == nil {
+			_ = term.Restore(int(f.Fd()), was)
+			signal.Reset(sig)
+			if p, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = p.Signal(sig)
+			}
+		}
+	}()
+	return func() { signal.Stop(caught); close(caught) }
 }

@@ -83,6 +83,8 @@ func layers() []rule {
 // transcripts is who may import whom where models are briefed and runs are written for people.
 func transcripts() []rule {
 	return []rule{
+		{dir: "host/acp", allow: []string{"host", "host/app", "host/carry", "host/follow", "host/input", "host/launch", "host/owner", "host/stream", "host/view", "host/watch", "recovery", "recovery/journal"},
+			why: "the editor's window shows runs and takes answers; what drives a run is a process of its own, and no window knows another"},
 		{dir: "host/demo", why: "it is a person who runs this binary, and knows no more of it"},
 		{dir: "host/objects", allow: []string{"host/flow/outline", "host/flow/table", "host/fork", "host/githook", "host/stats", "host/view", "host/watch", "recovery/journal"}, why: "what is printed is described from its types; nothing of it is made here"},
 		{dir: "host/serve/unit", why: "a file is written from its few words; no server is needed for it"},
