@@ -69,11 +69,19 @@ func (s *session) message(ctx context.Context, row app.RunRow, text string) (*fo
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.shownRun(row.ID)
-	if err == nil && !told.Driven {
-		err = s.resume(row.ID)
+	if told.Driven {
+		return s.shownRun(row.ID)
 	}
-	return f, err
+	return s.goesOn(row)
+}
+
+// goesOn has a run go on that nobody drives, and shows what comes of it.
+func (s *session) goesOn(row app.RunRow) (*following, error) {
+	s.leave()
+	if err := s.resume(row.ID); err != nil {
+		return nil, err
+	}
+	return s.follow(row.ID, showing{from: row.LastSeq})
 }
 
 // resume has a run go on in a process of its own.
@@ -90,10 +98,12 @@ func (s *session) resume(run string) error {
 
 // finished waits for the end of a run, which goes on first where nobody drives it.
 func (s *session) finished(ctx context.Context, row app.RunRow) error {
-	s.leave() // a question that was left open is put again
-	f, err := s.follow(row.ID, showing{})
-	if err == nil && row.Status == recovery.StatusInterrupted {
-		err = s.resume(row.ID)
+	var f *following
+	var err error
+	if row.Status == recovery.StatusInterrupted {
+		f, err = s.goesOn(row)
+	} else { // a question that was left open is put again
+		f, err = s.follow(row.ID, showing{from: now})
 	}
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (s *session) shownOf(run string, what showing) *shown {
 
 // replay shows all of a run that has ended.
 func (s *session) replay(ctx context.Context, row app.RunRow) error {
-	shown, at := s.shownOf(row.ID, showing{prompt: true, past: true, title: row.Previous == ""}), watch.After(0)
+	shown, at := s.shownOf(row.ID, showing{prompt: true, title: row.Previous == ""}), watch.After(0)
 	for {
 		facts, err := watch.Facts(ctx, s.Folder.Store, row.ID, at, 256)
 		if err != nil {
@@ -81,6 +81,9 @@ func (s *session) follow(run string, what showing) (*following, error) {
 		stop()
 		return nil, fmt.Errorf("watch run %s: %w", run, err)
 	}
+	if what.from == now {
+		f.shown.what.from = head.Seq()
+	}
 	s.mu.Lock()
 	s.shows = f
 	s.mu.Unlock()
@@ -104,7 +107,7 @@ func (f *following) watch(tail *follow.Tail, head int64) {
 		for _, l := range lines {
 			switch {
 			case l.Fact != nil:
-				f.shown.quiet = !f.shown.what.past && l.Fact.Seq <= head
+				f.shown.quiet = l.Fact.Seq <= f.shown.what.from
 				f.shown.fact(*l.Fact)
 			case l.State != nil:
 				below, known = l.State.Below, true

@@ -191,7 +191,7 @@ func (s *session) shownRun(run string) (*following, error) {
 			return f, nil
 		}
 	}
-	return s.follow(run, showing{})
+	return s.follow(run, showing{from: now})
 }
 
 // start has a prompt carried out by a run of its own.
@@ -217,7 +217,7 @@ func (s *session) start(ctx context.Context, a asked) (*following, error) {
 	s.mu.Lock()
 	s.fresh = false
 	s.mu.Unlock()
-	f, err := s.follow(job.Run, showing{past: true, title: job.Thread != ""})
+	f, err := s.follow(job.Run, showing{title: job.Thread != ""})
 	if err == nil && unused > 0 {
 		f.shown.thought(0, fmt.Sprintf("%s of the editor: not started here; name them in .mcp.json of the folder (agent help mcp)\n", view.Count(unused, "MCP server")))
 	}

@@ -130,7 +130,11 @@ func (s *session) showsOn(ctx context.Context, rows []app.RunRow, whole bool) er
 	if len(rows) == 0 || rows[len(rows)-1].Status.Terminal() {
 		return nil
 	}
-	f, err := s.follow(rows[len(rows)-1].ID, showing{prompt: whole, past: whole, title: whole && len(rows) == 1})
+	what := showing{from: now}
+	if whole {
+		what = showing{prompt: true, title: len(rows) == 1}
+	}
+	f, err := s.follow(rows[len(rows)-1].ID, what)
 	if err != nil {
 		return err
 	}

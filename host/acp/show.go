@@ -16,10 +16,13 @@ import (
 
 // showing says what of a run an editor sees beside what happens now.
 type showing struct {
-	prompt bool // its prompt, and what persons said to its model from elsewhere
-	past   bool // what was before
-	title  bool // it is the first of its session, which is called by its prompt
+	prompt bool  // its prompt, and what persons said to its model from elsewhere
+	from   int64 // the facts behind this one; [now] for those that come
+	title  bool  // it is the first of its session, which is called by its prompt
 }
+
+// now is the place behind all facts that there are.
+const now = -1
 
 // shown turns the facts and the live text of a run into updates, in their order.
 type shown struct {

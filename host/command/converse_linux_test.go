@@ -27,6 +27,7 @@ func talking(t *testing.T, stories ...modeltest.Story) (*world, func() *seat) {
 	t.Setenv("ANTHROPIC_API_KEY", modeltest.DefaultKey)
 	t.Setenv("ANTHROPIC_BASE_URL", server.URL())
 	w := newWorld(t)
+	w.release = func() { server.Release() }
 	config := filepath.Join(w.home, ".config", "agent", "config.toml")
 	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
 		t.Fatal(err)

@@ -25,6 +25,8 @@ type world struct {
 	killed int
 	first  []string // the command that begins the run
 	env    []string // what every command finds beside the usual
+
+	release func() // lets answers of the model go on that are held; nil without a model
 }
 
 const faultStory = `# A story with every kind of step
