@@ -21,7 +21,8 @@ import (
 // asks are the questions that stand at the editor, by id.
 type asks struct {
 	mu   sync.Mutex
-	open map[string]context.CancelFunc // nil function: it was put, and is not any more
+	open map[string]context.CancelFunc // by which they are withdrawn
+	left map[string]app.PendingRow     // those that the person left open
 	busy sync.WaitGroup
 }
 
@@ -48,13 +49,11 @@ func (f *following) put(below []watch.Below, known bool) {
 	}
 	f.asks.mu.Lock()
 	defer f.asks.mu.Unlock()
-	if f.asks.open == nil {
-		f.asks.open = map[string]context.CancelFunc{}
-	}
 	for id, withdraw := range f.asks.open {
 		if !slices.Contains(ids, id) && (known || f.owns(id)) {
 			withdraw()
 			delete(f.asks.open, id)
+			delete(f.asks.left, id)
 		}
 	}
 	for _, id := range ids {
@@ -65,9 +64,24 @@ func (f *following) put(below []watch.Below, known bool) {
 		if err != nil || row.Damaged != nil || row.Status != app.RequestOpen {
 			continue // the next fact says what became of it
 		}
-		ctx, withdraw := context.WithCancel(f.ctx)
-		f.asks.open[id] = withdraw
-		f.asks.busy.Go(func() { f.ask(ctx, row) })
+		f.putOne(row)
+	}
+}
+
+// putOne puts one question; asks.mu is held.
+func (f *following) putOne(row app.PendingRow) {
+	ctx, withdraw := context.WithCancel(f.ctx)
+	f.asks.open[row.ID] = withdraw
+	f.asks.busy.Go(func() { f.ask(ctx, row) })
+}
+
+// again puts the questions that were left open.
+func (f *following) again() {
+	f.asks.mu.Lock()
+	defer f.asks.mu.Unlock()
+	for id, row := range f.asks.left {
+		delete(f.asks.left, id)
+		f.putOne(row)
 	}
 }
 
@@ -105,6 +119,9 @@ func (f *following) ask(ctx context.Context, row app.PendingRow) {
 // leaveOpen says how a question is answered that stays open, and ends the prompt that waits for it.
 func (f *following) leaveOpen(row app.PendingRow, text string) {
 	f.say(row, text)
+	f.asks.mu.Lock()
+	f.asks.left[row.ID] = row
+	f.asks.mu.Unlock()
 	select {
 	case f.left <- row.ID:
 	default: // another one is open already

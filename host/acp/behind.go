@@ -49,7 +49,11 @@ func (s *session) behind(ctx context.Context, row app.RunRow, a asked) (*followi
 	}
 	switch picked {
 	case asMessage:
-		return s.message(ctx, row, a.text)
+		f, err := s.message(row, a.text)
+		if deaf := (*host.DeafError)(nil); !errors.As(err, &deaf) || !deaf.Ended {
+			return f, err
+		}
+		err = nil // it ended meanwhile: the prompt is the next
 	case behindIt:
 		err = s.finished(ctx, row)
 	case insteadOf:
@@ -64,7 +68,7 @@ func (s *session) behind(ctx context.Context, row app.RunRow, a asked) (*followi
 }
 
 // message gives a prompt to the model of a run, which goes on.
-func (s *session) message(ctx context.Context, row app.RunRow, text string) (*following, error) {
+func (s *session) message(row app.RunRow, text string) (*following, error) {
 	told, err := host.Tell(s.acting(), s.Folder.Host, row.ID, text)
 	if err != nil {
 		return nil, err
@@ -102,8 +106,8 @@ func (s *session) finished(ctx context.Context, row app.RunRow) error {
 	var err error
 	if row.Status == recovery.StatusInterrupted {
 		f, err = s.goesOn(row)
-	} else { // a question that was left open is put again
-		f, err = s.follow(row.ID, showing{from: now})
+	} else if f, err = s.shownRun(row.ID); err == nil {
+		f.again()
 	}
 	if err != nil {
 		return err

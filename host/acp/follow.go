@@ -68,6 +68,7 @@ func (s *session) follow(run string, what showing) (*following, error) {
 	f := &following{
 		session: s, run: run, ctx: ctx, stop: stop, shown: s.shownOf(run, what),
 		caught: make(chan struct{}), over: make(chan struct{}), left: make(chan string, 1),
+		asks: asks{open: map[string]context.CancelFunc{}, left: map[string]app.PendingRow{}},
 	}
 	tail, err := follow.NewTail(ctx, s.Folder, run)
 	if err != nil {

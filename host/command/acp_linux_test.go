@@ -19,8 +19,9 @@ import (
 
 // message is one line between an editor and agent acp.
 type message struct {
-	ID     *int            `json:"id"`
-	Method string          `json:"method"`
+	ID     *int   `json:"id"`
+	Method string `json:"method"`
+	whole  []byte
 	Result json.RawMessage `json:"result"`
 	Error  *struct {
 		Code    int             `json:"code"`
@@ -64,12 +65,13 @@ type editorSeat struct {
 	from chan message
 	all  []message
 	sent int
+	wire *wire
 }
 
 // edits starts agent acp in the world.
 func edits(t *testing.T, w *world) *editorSeat {
 	t.Helper()
-	e := &editorSeat{t: t, cmd: exec.Command(filepath.Join(binDir, "agent"), "acp"), from: make(chan message, 4096)}
+	e := &editorSeat{t: t, cmd: exec.Command(filepath.Join(binDir, "agent"), "acp"), from: make(chan message, 4096), wire: newWire(t)}
 	e.cmd.Dir, e.cmd.Stderr = w.dir, os.Stderr
 	e.cmd.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"))
 	out, err := e.cmd.StdoutPipe()
@@ -90,6 +92,7 @@ func edits(t *testing.T, w *world) *editorSeat {
 			if json.Unmarshal(lines.Bytes(), &m) != nil {
 				m.Method = "no JSON: " + lines.Text()
 			}
+			m.whole = slices.Clone(lines.Bytes())
 			e.from <- m
 		}
 	}()
@@ -109,6 +112,7 @@ func (e *editorSeat) says(line string) {
 func (e *editorSeat) asks(method, params string) int {
 	e.t.Helper()
 	e.sent++
+	e.wire.asks(e.sent, method)
 	e.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, e.sent, method, params))
 	return e.sent
 }
@@ -128,6 +132,9 @@ func (e *editorSeat) until(what string, ok func(message) bool) message {
 		case m, open := <-e.from:
 			if !open {
 				e.t.Fatalf("agent acp ended before %s\n%s", what, e.seen())
+			}
+			if err := e.wire.check(m.whole); err != nil {
+				e.t.Errorf("%s\n%v", m.whole, err)
 			}
 			e.all = append(e.all, m)
 			if ok(m) {
@@ -151,7 +158,11 @@ func (e *editorSeat) seen() string {
 // answered waits for the answer to a request.
 func (e *editorSeat) answered(id int) message {
 	e.t.Helper()
-	return e.until(fmt.Sprintf("the answer to request %d", id), func(m message) bool { return m.Method == "" && m.ID != nil && *m.ID == id })
+	answers := func(m message) bool { return m.Method == "" && m.ID != nil && *m.ID == id }
+	if i := slices.IndexFunc(e.all, answers); i >= 0 { // it came while something else was waited for
+		return e.all[i]
+	}
+	return e.until(fmt.Sprintf("the answer to request %d", id), answers)
 }
 
 // ok waits for an answer that is no error.
@@ -286,6 +297,7 @@ func TestEditorSession(t *testing.T) {
 		t.Errorf("the call's result is not shown\n%s", e.seen())
 	}
 	e.leaves()
+	w.quiet()
 }
 
 // The editor, or agent acp, is killed at any moment: the run goes on or waits, what acts acts once,
@@ -345,6 +357,19 @@ func TestEditorIsKilled(t *testing.T) {
 				t.Errorf("%q, %q\n%s", said, w.read("out"), e.seen())
 			}
 			e.leaves()
+			w.quiet()
 		})
 	}
+}
+
+// quiet waits until no process of the world is left.
+func (w *world) quiet() {
+	w.t.Helper()
+	await(w.t, "the end of the world's processes", func() bool {
+		list, err := filepath.Glob("/proc/[0-9]*/environ")
+		return err == nil && !slices.ContainsFunc(list, func(path string) bool {
+			env, _ := os.ReadFile(path) // who is gone is not left
+			return strings.Contains(string(env), "AGENT_HOME="+w.state(""))
+		})
+	})
 }
