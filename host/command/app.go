@@ -36,6 +36,9 @@ import (
 // Version of the binary. A release sets it with -ldflags "-X agent/host/command.Version=...".
 var Version = "0.1.0"
 
+// Revision is the commit of a release, set as Version is; else what go build records counts.
+var Revision string
+
 // IO is where a command reads and writes.
 type IO struct {
 	terminal.Terminal
@@ -127,6 +130,9 @@ func newCommandLine(std IO) *commandLine {
 		Notice: func(line string) { std.Say(std.Err, "agent: %s", line) },
 	}}
 }
+
+// Tree is all commands with their flags, for what describes them, such as manual pages.
+func Tree() *cli.Command { return newCommandLine(Standard()).root() }
 
 func (a *commandLine) root() *cli.Command {
 	return &cli.Command{

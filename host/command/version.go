@@ -41,7 +41,7 @@ func (a versionCommand) run(_ context.Context, c *cli.Command) error {
 }
 
 func (a versionCommand) printVersion(asJSON bool) error {
-	v := view.Version{Version: 1, Agent: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := view.Version{Version: 1, Agent: Version, Revision: Revision, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		fillVersion(&v, info)
 	}
