@@ -66,7 +66,7 @@ func Main(args []string, std IO) int {
 	if len(args) > 1 && args[1] == githook.Command {
 		return githook.Main(args[2:], newCommandLine(std).Home)
 	}
-	if err := enoughFiles(); err != nil {
+	if err := fits(); err != nil {
 		fmt.Fprintf(std.Err, "agent: %v\n", err)
 		return view.ExitFailed
 	}

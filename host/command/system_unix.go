@@ -11,8 +11,8 @@ import (
 // output, connections.
 const leastFiles = 64
 
-// enoughFiles refuses to start where files would run out in the middle of something.
-func enoughFiles() error {
+// fits refuses to start where files would run out in the middle of something.
+func fits() error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil || l.Cur >= leastFiles {
 		return nil // what cannot be known is tried
