@@ -36,6 +36,7 @@ func (r *release) archive(t target, binary file) error {
 func packed(folder string, files []file, at time.Time) ([]byte, error) {
 	var buf bytes.Buffer
 	gz := gzip.NewWriter(&buf)
+	gz.ModTime = time.Unix(0, 0) // none; what this writer makes of no time is one
 	w := tar.NewWriter(gz)
 	for _, f := range files {
 		h := &tar.Header{Name: path.Join(folder, f.path), Mode: f.mode, Size: int64(len(f.data)), ModTime: at, Format: tar.FormatUSTAR}
@@ -55,10 +56,14 @@ func packed(folder string, files []file, at time.Time) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// compressed is a file as manual pages are installed.
+// compressed is a file as manual pages are installed: Debian wants them as small as they get.
 func compressed(data []byte) ([]byte, error) {
 	var buf bytes.Buffer
-	gz := gzip.NewWriter(&buf)
+	gz, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	gz.ModTime = time.Unix(0, 0)
 	if _, err := gz.Write(data); err != nil {
 		return nil, err
 	}
