@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"agent/host/drive"
+	"agent/host/permission"
 	"agent/host/words"
 	"agent/recovery/journal"
 )
@@ -58,7 +59,13 @@ func NewID(kind string) string { return drive.NewID(kind) }
 // Words says in a few words what a call is about.
 func Words(tool string, args json.RawMessage) string { return words.Call(tool, args) }
 
-// Permit says what a mode makes of a call where no rule does.
+// Permit says what a mode makes of a call where no rule does. It leaves out that what the person
+// who started a run wrote needs no further yes.
 func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
-	return drive.Permit(m, e, outward)
+	q := permission.Request{Mode: m, Effect: e}
+	if outward {
+		q.Outward = "elsewhere"
+	}
+	d, _ := permission.Policy{}.Decide(q)
+	return d
 }

@@ -10,6 +10,7 @@ import (
 
 	"agent/db"
 	"agent/host/drive"
+	"agent/host/drive/bind"
 	"agent/host/model"
 	"agent/host/stream"
 	"agent/recovery/journal"
@@ -127,7 +128,7 @@ func (h *Host) created(
 		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task}, Branch: journal.Branch{From: req.From, Rewind: req.Rewind},
 	}
 	if c.Source != "" && c.Digest == "" {
-		c.Digest = drive.Digest([]byte(req.Prompt))
+		c.Digest = bind.Digest([]byte(req.Prompt))
 	}
 	if c.Thread == "" {
 		c.Thread = cmp.Or(req.Begins, NewThreadID())

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"agent/db"
-	"agent/host/drive"
+	"agent/host/drive/bind"
 	"agent/host/model"
 	"agent/recovery/journal"
 )
@@ -31,7 +31,7 @@ func (h *Host) edited(ctx context.Context, m model.Model, c journal.RunCreated) 
 		if first.Source == "" {
 			return "", nil
 		}
-		if now, err := drive.FileDigest(first.Source); err != nil || now == first.Digest {
+		if now, err := bind.FileDigest(first.Source); err != nil || now == first.Digest {
 			return "", nil
 		}
 		return first.Source, nil

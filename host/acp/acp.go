@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	protocol "github.com/coder/acp-go-sdk"
 
@@ -41,13 +42,15 @@ type editor struct {
 	name     string // of the editor, as it says
 	forms    bool   // it can show a form
 	watching sync.WaitGroup
+	order    order
 }
 
 // Serve speaks with an editor until that closes the connection, or until ctx ends. Runs go on.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	e := &editor{Options: o, ctx: ctx, sessions: map[protocol.SessionId]*session{}}
-	w := &lines{to: out}
+	e.order.changed.L = &e.order.mu
+	w := &lines{to: out, order: &e.order}
 	from, give := io.Pipe()
 	e.conn = protocol.NewConnection(e.handle, w, from)
 	e.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log what was said, which may be secret
@@ -56,16 +59,39 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	var err error
 	select {
 	case err = <-read:
+	case <-e.conn.Done():
 	case <-ctx.Done():
 	}
+	_ = from.Close() // nobody reads any more
+	e.order.end()
 	stop()
-	e.watching.Wait()
+	over := make(chan struct{})
+	go func() {
+		e.watching.Wait()
+		close(over)
+	}()
+	late := time.NewTimer(lastWords)
+	defer late.Stop()
+	select {
+	case <-over:
+	case <-late.C: // an editor that takes nothing any more keeps nobody
+	}
 	return err
 }
+
+// lastWords is how long an editor may take for what is on its way to it.
+const lastWords = time.Second
 
 // handle carries out what the editor asks for or says.
 func (e *editor) handle(ctx context.Context, method string, params json.RawMessage) (any, *protocol.RequestError) {
 	switch method {
+	case protocol.AgentMethodSessionPrompt:
+		ctx, begun := e.order.prompt(ctx)
+		defer begun()
+		return answered(ctx, params, e.prompt)
+	case protocol.AgentMethodSessionCancel:
+		defer e.order.told()
+		return answered(ctx, params, e.cancel)
 	case protocol.AgentMethodInitialize:
 		return answered(ctx, params, e.initialize)
 	case protocol.AgentMethodAuthenticate:
@@ -82,10 +108,6 @@ func (e *editor) handle(ctx context.Context, method string, params json.RawMessa
 		return answered(ctx, params, e.setMode)
 	case protocol.AgentMethodSessionSetConfigOption:
 		return answered(ctx, params, e.setOption)
-	case protocol.AgentMethodSessionPrompt:
-		return answered(ctx, params, e.prompt)
-	case protocol.AgentMethodSessionCancel:
-		return answered(ctx, params, e.cancel)
 	}
 	return nil, protocol.NewMethodNotFound(method)
 }

@@ -128,6 +128,14 @@ func (f *following) leaveOpen(row app.PendingRow, text string) {
 	}
 }
 
+// forget drops that a question was left open before anybody waited for the run.
+func (f *following) forget() {
+	select {
+	case <-f.left:
+	default:
+	}
+}
+
 // say adds a text to the turn of a question.
 func (f *following) say(row app.PendingRow, text string) {
 	turn := 0

@@ -64,7 +64,7 @@ func (s *session) behind(ctx context.Context, row app.RunRow, a asked) (*followi
 	if err != nil || s.isEnded() {
 		return nil, err
 	}
-	return s.start(ctx, a)
+	return s.start(ctx, a, false)
 }
 
 // message gives a prompt to the model of a run, which goes on.
@@ -107,6 +107,7 @@ func (s *session) finished(ctx context.Context, row app.RunRow) error {
 	if row.Status == recovery.StatusInterrupted {
 		f, err = s.goesOn(row)
 	} else if f, err = s.shownRun(row.ID); err == nil {
+		f.forget()
 		f.again()
 	}
 	if err != nil {

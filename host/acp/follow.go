@@ -35,7 +35,7 @@ type following struct {
 func (s *session) shownOf(run string, what showing) *shown {
 	v := &shown{run: run, own: s.by(), what: what, ids: map[journal.Place]calling{}, output: map[journal.Place][]byte{}}
 	v.give = func(u protocol.SessionUpdate) {
-		if !v.quiet {
+		if !v.quiet.Load() {
 			s.update(s.id, u)
 		}
 	}
@@ -63,6 +63,8 @@ func (s *session) replay(ctx context.Context, row app.RunRow) error {
 
 // follow begins to show a run, in the place of the one that was shown.
 func (s *session) follow(run string, what showing) (*following, error) {
+	s.turning.Lock()
+	defer s.turning.Unlock()
 	s.leave()
 	ctx, stop := context.WithCancel(s.ctx)
 	f := &following{
@@ -106,9 +108,12 @@ func (f *following) watch(tail *follow.Tail, head int64) {
 		var below []watch.Below
 		known := false
 		for _, l := range lines {
+			if l.Fact == nil { // what is not on record comes behind all that is
+				f.shown.quiet.Store(false)
+			}
 			switch {
 			case l.Fact != nil:
-				f.shown.quiet = l.Fact.Seq <= f.shown.what.from
+				f.shown.quiet.Store(l.Fact.Seq <= f.shown.what.from)
 				f.shown.fact(*l.Fact)
 			case l.State != nil:
 				below, known = l.State.Below, true
@@ -118,6 +123,7 @@ func (f *following) watch(tail *follow.Tail, head int64) {
 		}
 		if !caught && at.Seq() >= head {
 			caught = true
+			f.shown.quiet.Store(false)
 			close(f.caught)
 		}
 		if caught {

@@ -17,8 +17,9 @@ const mostLine = 9 << 20
 
 // lines writes whole lines, of more than one writer.
 type lines struct {
-	mu sync.Mutex
-	to io.Writer
+	mu    sync.Mutex
+	to    io.Writer
+	order *order
 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -27,25 +28,29 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.to.Write(p)
 }
 
-// check passes on what is JSON, and answers what is not: without that its sender would wait.
+// check passes on messages, and answers what is none: without that its sender would wait.
 func (l *lines) check(in io.Reader, give *io.PipeWriter) error {
 	defer give.Close()
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, whole, err := readLine(r)
-		bad := ""
+		var bad *protocol.RequestError
+		var method string
 		switch {
 		case !whole:
-			bad = fmt.Sprintf("a line is longer than %d MiB", mostLine>>20)
-		case len(bytes.TrimSpace(line)) > 0 && !json.Valid(line):
-			bad = "a line is no JSON"
+			bad = protocol.NewParseError(map[string]any{"error": fmt.Sprintf("a line is longer than %d MiB", mostLine>>20)})
+		case len(bytes.TrimSpace(line)) > 0:
+			method, bad = methodOf(line)
 		}
-		if bad != "" {
+		if bad != nil {
 			if err := l.refuse(bad); err != nil {
 				return err
 			}
-		} else if _, err := give.Write(line); err != nil {
-			return nil //nolint:nilerr // nobody reads any more
+		} else {
+			l.order.await(method)
+			if _, err := give.Write(line); err != nil {
+				return nil //nolint:nilerr // nobody reads any more
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -54,6 +59,30 @@ func (l *lines) check(in io.Reader, give *io.PipeWriter) error {
 			return fmt.Errorf("read what the editor says: %w", err)
 		}
 	}
+}
+
+// methodOf is the method of a message; "" for an answer. The error is for what is no message.
+func methodOf(line []byte) (string, *protocol.RequestError) {
+	if !json.Valid(line) {
+		return "", protocol.NewParseError(map[string]any{"error": "a line is no JSON"})
+	}
+	var m struct {
+		ID     any     `json:"id"`
+		Method *string `json:"method"`
+	}
+	err := json.Unmarshal(line, &m)
+	switch m.ID.(type) {
+	case nil, string, float64:
+	default:
+		err = errors.New("an id is a text or a number")
+	}
+	if err != nil {
+		return "", protocol.NewInvalidRequest(map[string]any{"error": err.Error()})
+	}
+	if m.Method == nil {
+		return "", nil
+	}
+	return *m.Method, nil
 }
 
 // readLine reads a line with its end; whole says that it is not too long.
@@ -74,8 +103,8 @@ func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 }
 
 // refuse answers what has no id that could be read.
-func (l *lines) refuse(why string) error {
-	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": protocol.NewParseError(map[string]any{"error": why})})
+func (l *lines) refuse(bad *protocol.RequestError) error {
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": bad})
 	if err == nil {
 		_, err = l.Write(append(text, '\n'))
 	}

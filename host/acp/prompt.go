@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	protocol "github.com/coder/acp-go-sdk"
 
 	"agent/host"
+	"agent/host/app"
 	"agent/host/input"
 	"agent/host/launch"
 	"agent/host/view"
@@ -29,13 +31,13 @@ func read(parts []protocol.ContentBlock) (asked, error) {
 	var text []string
 	for _, p := range parts {
 		switch {
-		case p.Text != nil:
+		case p.Text != nil && p.Text.Type == "text":
 			text = append(text, p.Text.Text)
 		case p.ResourceLink != nil:
-			text = append(text, strings.TrimPrefix(p.ResourceLink.Uri, "file://"))
+			text = append(text, pathOf(p.ResourceLink.Uri))
 		case p.Resource != nil && p.Resource.Resource.TextResourceContents != nil:
 			r := p.Resource.Resource.TextResourceContents
-			text = append(text, fmt.Sprintf("%s:\n```\n%s\n```", strings.TrimPrefix(r.Uri, "file://"), strings.TrimRight(r.Text, "\n")))
+			text = append(text, pathOf(r.Uri)+":\n"+fenced(r.Text))
 		case p.Image != nil:
 			data, err := base64.StdEncoding.DecodeString(p.Image.Data)
 			if err == nil {
@@ -64,6 +66,24 @@ func read(parts []protocol.ContentBlock) (asked, error) {
 	return a, nil
 }
 
+// pathOf is the path that a file's address names, and any other address as it is.
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "file" || u.Path == "" {
+		return address
+	}
+	return u.Path
+}
+
+// fenced is a text between fences that it has none of.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
+}
+
 // prompt has a run carry out a prompt, and answers once that has ended or a question of it is left
 // open. The run does not end with the request.
 func (e *editor) prompt(ctx context.Context, p protocol.PromptRequest) (protocol.PromptResponse, error) {
@@ -81,6 +101,7 @@ func (e *editor) prompt(ctx context.Context, p protocol.PromptRequest) (protocol
 		return none, err
 	}
 	defer done()
+	begun(ctx)
 	f, err := s.carry(ctx, a)
 	if err == nil && f != nil {
 		return s.wait(ctx, f)
@@ -158,7 +179,7 @@ func (s *session) carry(ctx context.Context, a asked) (*following, error) {
 		return nil, err
 	}
 	if row == nil || row.Status.Terminal() {
-		return s.start(ctx, a)
+		return s.start(ctx, a, row == nil)
 	}
 	if p := row.Pending; p != nil && p.Damaged == nil && takesText(p.Request.Question) && len(a.pictures) == 0 {
 		raw, err := view.ParseAnswer(p.Request.Question, a.text)
@@ -167,6 +188,7 @@ func (s *session) carry(ctx context.Context, a asked) (*following, error) {
 		}
 		f, err := s.shownRun(row.ID)
 		if err == nil {
+			f.forget()
 			err = s.answer(p.ID, raw)
 		}
 		return f, err
@@ -194,45 +216,66 @@ func (s *session) shownRun(run string) (*following, error) {
 	return s.follow(run, showing{from: now})
 }
 
-// start has a prompt carried out by a run of its own.
-func (s *session) start(ctx context.Context, a asked) (*following, error) {
-	job := launch.Job{Args: s.args(a), Pictures: a.pictures, Run: host.NewRunID(), By: s.by()}
-	s.mu.Lock()
-	if s.fresh {
+// start has a prompt carried out by a run of its own, the first of the session or a later one.
+func (s *session) start(ctx context.Context, a asked, first bool) (*following, error) {
+	job := launch.Job{Args: s.args(a, first), Pictures: a.pictures, Run: host.NewRunID(), By: s.by()}
+	if first {
 		job.Thread = string(s.id)
 	}
-	unused := s.servers
-	s.servers = 0
-	s.mu.Unlock()
-	answer, err := s.Carrier.Start(context.WithoutCancel(ctx), job)
+	// It is not known yet whether there is something to cancel: what was begun is looked at first.
+	sure := context.WithoutCancel(ctx)
+	answer, err := s.Carrier.Start(sure, job)
 	if err != nil && !errors.Is(err, launch.ErrNoAnswer) {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}
-	if _, missing := s.Folder.Store.Run(ctx, job.Run); missing != nil {
-		if answer.Ended != nil {
-			return nil, s.refused(answer, "")
+	_, err = s.Folder.Store.Run(sure, job.Run)
+	if missing := (*app.UnknownIDError)(nil); errors.As(err, &missing) {
+		return s.notStarted(ctx, a, answer)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", job.Run, err)
+	}
+	if s.isEnded() {
+		if err := s.cancelRun(job.Run); err != nil {
+			return nil, err
 		}
-		return nil, errors.New("start a run: its process ended before it recorded anything; agent doctor may say why")
 	}
-	s.mu.Lock()
-	s.fresh = false
-	s.mu.Unlock()
-	f, err := s.follow(job.Run, showing{title: job.Thread != ""})
-	if err == nil && unused > 0 {
-		f.shown.thought(0, fmt.Sprintf("%s of the editor: not started here; name them in .mcp.json of the folder (agent help mcp)\n", view.Count(unused, "MCP server")))
-	}
-	if err == nil && s.isEnded() {
-		err = s.cancelRun(job.Run)
+	f, err := s.follow(job.Run, showing{title: first})
+	if err == nil {
+		s.nameServers(f)
 	}
 	return f, err
 }
 
+// notStarted is what follows where no run was recorded. Another process may have begun one in the
+// session meanwhile: then the person chooses.
+func (s *session) notStarted(ctx context.Context, a asked, answer launch.Answer) (*following, error) {
+	if answer.Ended == nil {
+		return nil, errors.New("start a run: its process ended before it recorded anything; agent doctor may say why")
+	}
+	if row, err := s.newest(ctx); err == nil && row != nil && !row.Status.Terminal() {
+		return s.behind(ctx, *row, a)
+	}
+	return nil, s.refused(answer, "")
+}
+
+// nameServers says once which servers of the editor are not started.
+func (s *session) nameServers(f *following) {
+	s.mu.Lock()
+	unused := s.servers
+	s.servers = 0
+	s.mu.Unlock()
+	if unused > 0 {
+		f.shown.thought(0, fmt.Sprintf("%s of the editor: not started here; name them in .mcp.json of the folder (agent help mcp)\n", view.Count(unused, "MCP server")))
+	}
+}
+
 // args is the command line that carries a prompt out.
-func (s *session) args(a asked) []string {
+func (s *session) args(a asked, first bool) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	args := []string{"run", "--json", "--no-recover", "--dir=" + s.cwd}
-	if !s.fresh {
+	if !first {
 		args = append(args, "--thread="+string(s.id))
 	}
 	for _, f := range [][2]string{{"mode", s.mode}, {"model", s.model}, {"effort", s.effort}} {

@@ -27,8 +27,10 @@ type session struct {
 	cwd     string
 	servers int // that the editor names, and that are not started
 
+	opening sync.Mutex // held while it is loaded or resumed
+	turning sync.Mutex // held while another run comes to be shown
+
 	mu     sync.Mutex
-	fresh  bool // no run of it is recorded
 	busy   bool // a prompt is under way
 	ended  bool // its end was asked for
 	stop   func()
@@ -41,7 +43,7 @@ type session struct {
 // asIs is the choice of what the configuration or the thread has.
 const asIs = "default"
 
-func (e *editor) open(id, cwd string, fresh bool, servers int) (*session, error) {
+func (e *editor) open(id, cwd string, servers int) (*session, error) {
 	if info, err := os.Stat(cwd); !filepath.IsAbs(cwd) || err != nil || !info.IsDir() {
 		return nil, wrong("cwd %q is no absolute path of a folder", cwd)
 	}
@@ -49,7 +51,7 @@ func (e *editor) open(id, cwd string, fresh bool, servers int) (*session, error)
 	defer e.mu.Unlock()
 	s := e.sessions[protocol.SessionId(id)]
 	if s == nil {
-		s = &session{editor: e, id: protocol.SessionId(id), fresh: fresh, stop: func() {}}
+		s = &session{editor: e, id: protocol.SessionId(id), stop: func() {}}
 		e.sessions[s.id] = s
 	}
 	s.mu.Lock()
@@ -71,7 +73,7 @@ func (e *editor) newSession(_ context.Context, p protocol.NewSessionRequest) (pr
 	if len(p.AdditionalDirectories) > 0 {
 		return protocol.NewSessionResponse{}, wrong("additionalDirectories are not offered here: agent run --add-dir takes more folders")
 	}
-	s, err := e.open(host.NewThreadID(), p.Cwd, true, len(p.McpServers))
+	s, err := e.open(host.NewThreadID(), p.Cwd, len(p.McpServers))
 	if err != nil {
 		return protocol.NewSessionResponse{}, err
 	}
@@ -80,6 +82,9 @@ func (e *editor) newSession(_ context.Context, p protocol.NewSessionRequest) (pr
 
 // earlier opens a session whose thread is there.
 func (e *editor) earlier(ctx context.Context, id protocol.SessionId, cwd string, servers int) (*session, []app.RunRow, error) {
+	if id == "" {
+		return nil, nil, wrong("say which session: session/list has those that are here")
+	}
 	rows, err := e.Folder.Store.ThreadRuns(ctx, string(id))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read session %s: %w", id, err)
@@ -87,8 +92,17 @@ func (e *editor) earlier(ctx context.Context, id protocol.SessionId, cwd string,
 	if _, err := e.session(id); len(rows) == 0 && err != nil {
 		return nil, nil, wrong("session %q is not here: session/list has those that are", id)
 	}
-	s, err := e.open(string(id), cwd, len(rows) == 0, servers)
+	s, err := e.open(string(id), cwd, servers)
+	if err == nil && s.underWay() {
+		return nil, nil, &protocol.RequestError{Code: -32600, Message: errBusy.Error()}
+	}
 	return s, rows, err
+}
+
+func (s *session) underWay() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.busy
 }
 
 // loadSession shows all of the thread, then what happens now.
@@ -97,6 +111,8 @@ func (e *editor) loadSession(ctx context.Context, p protocol.LoadSessionRequest)
 	if err != nil {
 		return protocol.LoadSessionResponse{}, err
 	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
 	s.leave()
 	for i, row := range rows {
 		if i == len(rows)-1 && !row.Status.Terminal() {
@@ -116,7 +132,8 @@ func (e *editor) loadSession(ctx context.Context, p protocol.LoadSessionRequest)
 func (e *editor) resumeSession(ctx context.Context, p protocol.ResumeSessionRequest) (protocol.ResumeSessionResponse, error) {
 	s, rows, err := e.earlier(ctx, p.SessionId, p.Cwd, len(p.McpServers))
 	if err == nil {
-		s.leave()
+		s.opening.Lock()
+		defer s.opening.Unlock()
 		err = s.showsOn(ctx, rows, false)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	protocol "github.com/coder/acp-go-sdk"
 
@@ -31,7 +32,7 @@ type shown struct {
 	own    string // who acts for this editor: what they say it shows by itself
 	what   showing
 	give   func(protocol.SessionUpdate)
-	quiet  bool // nothing is given: it was shown before
+	quiet  atomic.Bool // nothing is given: it was shown before
 
 	window int64
 	words  said // of the answer that is being given

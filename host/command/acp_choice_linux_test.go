@@ -140,6 +140,73 @@ func TestEditorCancels(t *testing.T) {
 	w.quiet()
 }
 
+// A cancel that comes at once, or with the prompt, ends what the prompt began; the next prompt of
+// the session is carried out.
+func TestEditorCancelsAtOnce(t *testing.T) {
+	w, _ := talking(t,
+		modeltest.Story{Prompt: "begin", Turns: []modeltest.Turn{{Calls: shellCall("echo hit >> out")}, {Text: "It ended."}}},
+		modeltest.Story{Prompt: "again", Turns: []modeltest.Turn{{Text: "This was carried out."}}},
+	)
+	e := edits(t, w)
+	for range 3 {
+		s := e.begins(w, "")
+		e.sent++
+		id := e.sent
+		e.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"begin"}]}}
+{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`, id, s, s))
+		if got := e.ok(id); got != `{"stopReason":"cancelled"}` {
+			t.Error(got)
+		}
+		if got := e.ok(e.prompts(s, "again")); got != ended {
+			t.Error(got)
+		}
+	}
+	if code := w.agent("", "ls", "--all", "--json"); code != 0 || strings.Contains(w.log.String(), `"status":"waiting"`) || w.read("out") != "" {
+		t.Errorf("%d, %q\n%s", code, w.read("out"), w.log.String())
+	}
+	e.leaves()
+	w.quiet()
+}
+
+// A resume of a session shows the answer that is being given, and the question that stands open is
+// put again; what was left open before a prompt does not end it.
+func TestEditorResumes(t *testing.T) {
+	ask := []modeltest.Call{{Tool: "ask_user", Args: []byte(`{"question": "which name?"}`)}}
+	hold := []modeltest.Fault{{Kind: modeltest.Hold, Attempt: 1, At: -900}}
+	w, _ := talking(t,
+		modeltest.Story{Prompt: "begin", Turns: []modeltest.Turn{{Text: "This is said, from the beginning to the end.", Faults: hold}}},
+		modeltest.Story{Prompt: "named", Turns: []modeltest.Turn{{Calls: ask}, {Calls: shellCall("touch named")}, {Text: "It is named."}}},
+	)
+	e := edits(t, w)
+	s := e.begins(w, "auto")
+	e.prompts(s, "begin")
+	e.until("a piece of the answer", func(m message) bool { return strings.HasPrefix(m.text(), "This") })
+	e.kill()
+	e = edits(t, w)
+	e.ok(e.asks("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":%q}`, s, w.dir)))
+	w.release()
+	e.hears("to the end.")
+	if said := e.said("agent_message_chunk"); said != "This is said, from the beginning to the end." {
+		t.Errorf("%q", said)
+	}
+	w.quietRuns()
+
+	e.ok(e.prompts(s, "named"))
+	e.kill()
+	e = edits(t, w)
+	e.ok(e.asks("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":%q}`, s, w.dir)))
+	e.hears("The next prompt is the answer.")
+	id := e.prompts(s, "Ada")
+	if got := e.ok(id); got != ended || !strings.HasSuffix(e.said("agent_message_chunk"), "It is named.") {
+		t.Errorf("%s\n%s", got, e.seen())
+	}
+	if m := e.answered(e.asks("session/load", fmt.Sprintf(`{"sessionId":"","cwd":%q,"mcpServers":[]}`, w.dir))); m.Error == nil || !strings.Contains(m.Error.Message, "say which session") {
+		t.Errorf("%+v", m)
+	}
+	e.leaves()
+	w.quiet()
+}
+
 // Words that answer a question are the next prompt. What an editor sends that is no message, no
 // method or no session gets a clear error, and what goes on is not touched by it.
 func TestEditorSaysWhatIsWrong(t *testing.T) {
@@ -160,6 +227,7 @@ func TestEditorSaysWhatIsWrong(t *testing.T) {
 		{"session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"fast"}`, s), `there is no mode "fast": choose plan, ask, auto or yolo`},
 		{"session/list", `{"cursor":"x"}`, `cursor "x" is none of session/list`},
 		{"session/prompt", `[]`, "Invalid params"},
+		{"session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"zork"}]}`, s), "neither text, nor a picture, nor a file"},
 		{"authenticate", `{"methodId":"x"}`, "there is no login here"},
 	} {
 		if m := e.answered(e.asks(c.method, c.params)); m.Error == nil || !strings.Contains(m.Error.Message+string(m.Error.Data), c.want) {
@@ -170,6 +238,13 @@ func TestEditorSaysWhatIsWrong(t *testing.T) {
 		e.says(line)
 		m := e.until("an error", func(m message) bool { return m.Error != nil && m.ID == nil })
 		if m.Error.Code != -32700 {
+			t.Errorf("%+v", m.Error)
+		}
+	}
+	for _, line := range []string{`[{"jsonrpc":"2.0"}]`, `{"jsonrpc":"2.0","id":1,"method":5}`, `{"jsonrpc":"2.0","id":{},"method":"session/list"}`} {
+		e.says(line)
+		m := e.until("an error", func(m message) bool { return m.Error != nil && m.ID == nil })
+		if m.Error.Code != -32600 {
 			t.Errorf("%+v", m.Error)
 		}
 	}

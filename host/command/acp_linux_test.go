@@ -233,6 +233,14 @@ func (e *editorSeat) said(kind string) string {
 	return b.String()
 }
 
+// hears waits until a text is said.
+func (e *editorSeat) hears(text string) {
+	e.t.Helper()
+	if heard := func() bool { return strings.Contains(e.said("agent_message_chunk"), text) }; !heard() {
+		e.until(text, func(message) bool { return heard() })
+	}
+}
+
 func (e *editorSeat) kill() {
 	e.t.Helper()
 	if err := e.cmd.Process.Signal(syscall.SIGKILL); err != nil {
@@ -351,7 +359,7 @@ func TestEditorIsKilled(t *testing.T) {
 				return w.agent("", "ls", "--all", "--json") == 0 && strings.Contains(w.log.String(), `"status":"completed"`)
 			})
 			if state != "between" {
-				e.until("the rest", func(m message) bool { return strings.Contains(e.said("agent_message_chunk"), "to the end.") })
+				e.hears("to the end.")
 			}
 			if said := e.said("agent_message_chunk"); said != "That was it, from the beginning to the end." || w.read("out") != "once\n" {
 				t.Errorf("%q, %q\n%s", said, w.read("out"), e.seen())
@@ -371,5 +379,16 @@ func (w *world) quiet() {
 			env, _ := os.ReadFile(path) // who is gone is not left
 			return strings.Contains(string(env), "AGENT_HOME="+w.state(""))
 		})
+	})
+}
+
+// quietRuns waits until no run of the world goes on.
+func (w *world) quietRuns() {
+	w.t.Helper()
+	await(w.t, "the end of the runs", func() bool {
+		c := exec.Command(filepath.Join(binDir, "agent"), "ls", "--all", "--json")
+		c.Dir, c.Env = w.dir, append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"))
+		out, err := c.Output()
+		return err == nil && !strings.Contains(string(out), `"status":"running"`)
 	})
 }

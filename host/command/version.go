@@ -3,8 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v3"
 
@@ -41,43 +39,13 @@ func (a versionCommand) run(_ context.Context, c *cli.Command) error {
 }
 
 func (a versionCommand) printVersion(asJSON bool) error {
-	v := view.Version{Version: 1, Agent: Version, Revision: Revision, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		fillVersion(&v, info)
-	}
+	v := view.NewVersion(Version, Revision)
 	if asJSON {
 		a.PrintJSON(v)
 		return nil
 	}
-	revision := ""
-	if v.Revision != "" {
-		revision = " " + v.Revision[:min(12, len(v.Revision))]
-		if v.Modified {
-			revision += "+"
-		}
-	}
-	driver := ""
-	if v.SQLite != "" {
-		driver = ", sqlite driver " + v.SQLite
-	}
-	a.Say(a.Out, "agent %s%s (%s, %s/%s%s)", v.Agent, revision, v.Go, v.OS, v.Arch, driver)
+	a.Say(a.Out, "%s", v.Text())
 	return nil
-}
-
-func fillVersion(v *view.Version, info *debug.BuildInfo) {
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Revision = s.Value
-		case "vcs.modified":
-			v.Modified = s.Value == "true"
-		}
-	}
-	for _, m := range info.Deps {
-		if m.Path == "modernc.org/sqlite" {
-			v.SQLite = m.Version
-		}
-	}
 }
 
 // noArguments refuses what a command would otherwise ignore silently.

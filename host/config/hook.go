@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"agent/host/permission"
 )
 
 // Hook is a command of the person that is called when something happens to a run.
 type Hook struct {
 	On      []string      // what calls it, of Events
-	Tools   []string      // before a call: of these tools alone; none for all of them
+	Tools   []string      // before a call: of tools with these names alone, or globs of names; none for all
 	Command []string      // without a shell; its first part is a name in PATH or an absolute path
 	Timeout time.Duration // it is killed after that
 	Where   string        // file and line
@@ -75,12 +77,7 @@ func (c *checker) hooks(list []hookKeys) []Hook {
 		}
 		h := Hook{Tools: slices.Clone(k.Tools), Command: slices.Clone(k.Command), Timeout: hookTimeout, Where: fmt.Sprintf("%s:%d", c.d.file, at("").line)}
 		h.On = events(k.On, wrong)
-		if k.Tools != nil && len(k.Tools) == 0 {
-			wrong("tools", "tools names no tool: leave it out to be called for all of them")
-		}
-		if len(h.Tools) > 0 && len(h.On) > 0 && !slices.Contains(h.On, OnCall) {
-			wrong("tools", "tools: it is called for no call: on has no %q", OnCall)
-		}
+		h.tools(k.Tools, wrong)
 		h.program(wrong)
 		if k.Timeout != nil {
 			var err error
@@ -114,6 +111,27 @@ func events(on any, wrong func(key, format string, args ...any)) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// tools checks which calls a hook is called before.
+func (h *Hook) tools(given []string, wrong func(key, format string, args ...any)) {
+	switch {
+	case given == nil:
+	case len(given) == 0:
+		wrong("tools", "tools names no tool: leave it out to be called for all of them")
+	case len(h.On) > 0 && !slices.Contains(h.On, OnCall):
+		wrong("tools", "tools: it is called for no call: on has no %q", OnCall)
+	}
+	for _, t := range given {
+		if err := (permission.Rule{Tool: t}).Check(); err != nil {
+			wrong("tools", "tools: %v", err)
+		}
+	}
+}
+
+// About says whether the hook is called before calls of a tool.
+func (h Hook) About(tool string) bool {
+	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(t string) bool { return permission.Rule{Tool: t}.Named(tool) })
 }
 
 // program checks what is called. A path must not depend on where the run works: the folder of a run

@@ -38,19 +38,25 @@ type caller struct {
 func (cl *caller) start(ctx context.Context, calls []*recovery.Call) error {
 	together := len(calls) + len(cl.state.InFlight()) // what is under way has its share of the limits
 	for _, c := range calls {
-		if err := ctx.Err(); err != nil {
-			return nil // the loop leaves before the next effect
-		}
-		void := cl.policy.void(c)
-		if void == nil {
-			void = cl.policy.denied(ctx, c)
-		}
-		if void != nil {
+		if void := cl.policy.void(c); void != nil {
 			cl.record(void)
 			return nil
 		}
+	}
+	switch l := cl.policy.deniedOf(ctx, calls); {
+	case l.err != nil:
+		return nil // the loop leaves before the next effect
+	case l.fact != nil:
+		cl.record(l.fact)
+		return nil
+	case l.took: // somebody may have had the run end meanwhile
+		if err := cl.inbox.readInbox(ctx); err != nil || cl.state.Stopping != nil {
+			return err
+		}
+	}
+	for _, c := range calls {
 		if ctx.Err() != nil {
-			return nil // as above
+			return nil // likewise
 		}
 		if ready, err := cl.prepare(ctx, c, together); err != nil || !ready {
 			return err

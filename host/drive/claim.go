@@ -9,6 +9,7 @@ import (
 
 	"agent/db"
 	"agent/db/family"
+	"agent/host/drive/bind"
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
@@ -190,7 +191,7 @@ func (j judge) changes(s *recovery.State) []string {
 		files = append([]journal.Instruction{{Path: c.Source, Digest: c.Digest}}, files...)
 	}
 	for _, f := range files {
-		if now, err := FileDigest(f.Path); err != nil {
+		if now, err := bind.FileDigest(f.Path); err != nil {
 			notes = append(notes, fmt.Sprintf("%s cannot be read any more; the recorded text counts", f.Path))
 		} else if now != f.Digest {
 			notes = append(notes, fmt.Sprintf("%s was edited since; the recorded text counts", f.Path)+editedFlow(c, f.Path))

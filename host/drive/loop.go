@@ -80,7 +80,9 @@ func (d *driver) step(ctx context.Context) error {
 				return err
 			}
 		}
-		d.recordNext(ctx, a.Facts)
+		if !d.recordNext(ctx, a.Facts) {
+			return d.shutDown(ctx)
+		}
 		return nil
 	case recovery.Done:
 		if err := d.calls.flush(ctx); err != nil {
@@ -118,13 +120,19 @@ func (d *driver) lastWords(ctx context.Context) (bool, error) {
 }
 
 // recordNext records what follows from the journal, or first what instead says, and lets
-// something else follow. The end of a turn is step 7.
-func (d *driver) recordNext(ctx context.Context, facts []journal.Body) {
-	if denied := d.policy.deniedFirst(ctx, facts); denied != nil {
+// something else follow. The end of a turn is step 7. It records nothing, and says so, where ctx
+// ends before it is known whether a call may be asked about.
+func (d *driver) recordNext(ctx context.Context, facts []journal.Body) (recorded bool) {
+	denied, err := d.policy.deniedFirst(ctx, facts)
+	switch {
+	case err != nil:
+		return false
+	case denied != nil:
 		d.record(denied)
-		return
+	default:
+		d.recordAll(d.judge().instead(ctx, d.state, facts))
 	}
-	d.recordAll(d.judge().instead(ctx, d.state, facts))
+	return true
 }
 
 // startsSomething tells what a full disk forbids from what is under way and must be brought home.
@@ -220,10 +228,9 @@ func (d *driver) leave(ctx context.Context, why journal.Cause, detail string) er
 	// A result that came in may have finished the run: success beats a late shutdown.
 	for {
 		r, ok := recovery.Next(d.state).(recovery.Record)
-		if !ok || d.flow != nil {
+		if !ok || d.flow != nil || !d.recordNext(ctx, r.Facts) {
 			break
 		}
-		d.recordNext(ctx, r.Facts)
 	}
 	if d.state.Status.Terminal() || d.state.Status == recovery.StatusWaiting {
 		return errors.Join(d.calls.flush(ctx), errLeave)

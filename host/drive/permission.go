@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"agent/db"
 	"agent/db/family"
@@ -17,17 +18,6 @@ import (
 	"agent/recovery/journal"
 	"agent/tools"
 )
-
-// Permit says what a mode makes of a call where no rule does. It leaves out that what the person
-// who started a run wrote needs no further yes.
-func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
-	q := permission.Request{Mode: m, Effect: e}
-	if outward {
-		q.Outward = "elsewhere"
-	}
-	d, _ := permission.Policy{}.Decide(q)
-	return d
-}
 
 // policy says what may run: the rules that hold in the run's folder, as they were when this process
 // took the run, and what a yes is bound to.
@@ -151,7 +141,7 @@ func (pol *policy) void(c *recovery.Call) journal.Body {
 	if c.Approved != "" {
 		changed = bind.Changes(c.Approved, pol.binding(c))
 	}
-	if strictness(now) > strictness(c.Decision) {
+	if now.StricterThan(c.Decision) {
 		fact.Decision, fact.Reason = now, "the rules or what it does are others now: "+why
 	}
 	switch {
@@ -164,34 +154,56 @@ func (pol *policy) void(c *recovery.Call) journal.Body {
 }
 
 // denied is the fact that whoever looks at calls before they act denies this one; nil when nobody
-// does, and where ctx ends first. It is looked for before a person is asked, and again before the
-// call starts: what it depends on may have changed meanwhile.
-func (pol *policy) denied(ctx context.Context, c *recovery.Call) journal.Body {
+// does. It is looked for before a person is asked, and again before the call starts: what it
+// depends on may have changed meanwhile. The error is that of ctx, where that ends first.
+func (pol *policy) denied(ctx context.Context, c *recovery.Call) (l looked) {
 	if pol.env.Before == nil || c.Question != nil || c.Decision == journal.DecisionDeny {
-		return nil
+		return l
 	}
-	why, err := pol.env.Before(ctx, pol.state.Created, pol.state.Mode, c)
-	if why == "" || err != nil {
-		return nil // the loop looks at ctx before the next effect
+	why, took, err := pol.env.Before(ctx, pol.state.Created, pol.state.Mode, c)
+	l.took, l.err = took, err
+	if why != "" && err == nil {
+		l.fact = journal.ApprovalVoided{Place: c.Place, Decision: journal.DecisionDeny, Reason: why}
 	}
-	return journal.ApprovalVoided{Place: c.Place, Decision: journal.DecisionDeny, Reason: why}
+	return l
+}
+
+// looked is what came of a look at a call.
+type looked struct {
+	fact journal.Body // that denies it
+	took bool         // time went by
+	err  error
 }
 
 // deniedFirst is denied for the call that a person is about to be asked about.
-func (pol *policy) deniedFirst(ctx context.Context, facts []journal.Body) journal.Body {
+func (pol *policy) deniedFirst(ctx context.Context, facts []journal.Body) (journal.Body, error) {
 	o, ok := facts[len(facts)-1].(journal.RequestOpened)
 	if !ok || o.Request.Call == nil {
-		return nil
+		return nil, nil
 	}
 	c, err := pol.state.Call(*o.Request.Call)
 	if err != nil || c.Phase != journal.PhaseProposed {
-		return nil
+		return nil, nil //nolint:nilerr // the question is refused where it is recorded
 	}
-	return pol.denied(ctx, c)
+	l := pol.denied(ctx, c)
+	return l.fact, l.err
 }
 
-func strictness(d journal.Decision) int {
-	return slices.Index([]journal.Decision{journal.DecisionAllow, journal.DecisionAsk, journal.DecisionDeny}, d)
+// deniedOf is denied for calls that are to start together: they are looked at side by side, so that
+// all of it takes no longer than the slowest.
+func (pol *policy) deniedOf(ctx context.Context, calls []*recovery.Call) (first looked) {
+	all := make([]looked, len(calls))
+	var busy sync.WaitGroup
+	for i, c := range calls {
+		busy.Go(func() { all[i] = pol.denied(ctx, c) })
+	}
+	busy.Wait()
+	for _, l := range all {
+		if first.took = first.took || l.took; l.fact != nil || l.err != nil {
+			return l
+		}
+	}
+	return first
 }
 
 // binding is what a yes to the call is bound to now.
@@ -283,7 +295,7 @@ func (pol *policy) propose(c *journal.CallBlock) journal.Proposal {
 	}
 	fp, err := pol.p.Store.Fingerprint(pol.state.Created.Thread, p.Tool, p.Args)
 	if err != nil {
-		p.Invalid, fp = err.Error(), "none:"+Digest(p.Args)
+		p.Invalid, fp = err.Error(), "none:"+bind.Digest(p.Args)
 	}
 	p.Fingerprint = fp
 	t, err := pol.env.Tools.Get(p.Tool)

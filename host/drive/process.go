@@ -213,9 +213,10 @@ type Env struct {
 	// Stand adds rules, as they stand in a configuration, to that of the person of this process,
 	// and says where; nil where answers that stand cannot be kept.
 	Stand func(run string, r journal.Request, rules string) (string, error)
-	// Before returns why a call may not act, whatever the rules say of it; "" when nothing is
-	// against it, and ctx's error where that ends first. Nil denies nothing.
-	Before func(ctx context.Context, run journal.RunCreated, mode journal.Mode, call *recovery.Call) (string, error)
+	// Before returns why a call may not act, whatever the rules say of it, "" when nothing is
+	// against it, and whether it took time to find that out; ctx's error where that ends first. Nil
+	// denies nothing.
+	Before func(ctx context.Context, run journal.RunCreated, mode journal.Mode, call *recovery.Call) (why string, looked bool, err error)
 	// Environ is what the commands of a run that is created get, to be recorded with it; nil
 	// records nothing.
 	Environ []string

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,39 +41,38 @@ const denies = 2
 const mostReason = 1 << 10
 
 // Before asks the hooks that a call concerns, one after the other, whether it may act, and returns
-// why not; "" where none of them denies it. One that fails or takes too long denies it too: whoever
-// has put a guard there does not want it passed because it stumbled. It returns ctx's error, and
-// no reason, where that ends first. A hook can allow nothing: who asks has still to look at the
-// rules.
-func (c *Caller) Before(ctx context.Context, run journal.RunCreated, mode journal.Mode, call *recovery.Call) (string, error) {
+// why not, "" where none of them is against it, and whether one was asked. One that fails or takes
+// too long denies it too: whoever has put a guard there does not want it passed because it
+// stumbled. It returns ctx's error, and no reason, where that ends first. A hook can allow nothing:
+// who asks has still to look at the rules.
+func (c *Caller) Before(ctx context.Context, run journal.RunCreated, mode journal.Mode, call *recovery.Call) (why string, looked bool, err error) {
 	if c == nil {
-		return "", nil
+		return "", false, nil
 	}
 	all, err := c.guards()
 	if err != nil {
-		return "the hooks of config.toml cannot be read: " + c.o.Redact(err.Error()), nil
+		return "the hooks of config.toml cannot be read: " + c.o.Redact(err.Error()), false, nil
 	}
 	var text []byte
 	for _, h := range all {
-		if len(h.Tools) > 0 && !slices.Contains(h.Tools, call.Tool) {
+		if !h.About(call.Tool) {
 			continue
 		}
 		if text == nil {
 			if text, err = json.Marshal(c.o.Clean(newCall(run, mode, call))); err != nil {
-				return fmt.Sprintf("what its hooks are to read: %v", err), nil
+				return fmt.Sprintf("what its hooks are to read: %v", err), false, nil
 			}
 			text = append(text, '\n')
 		}
 		why, err := c.ask(ctx, h, text)
-		if err != nil {
-			return "", err
-		}
 		if why != "" {
-			c.log().Warn("hook", "event", config.OnCall, "run", run.Run, "call", call.ID, "command", h.Command[0], "reason", why)
-			return why, nil
+			c.log().Warn("hook", "event", config.OnCall, "run", run.Run, "call", call.ID, "command", h.Command[0], "reason", c.o.Redact(why))
+		}
+		if why != "" || err != nil {
+			return why, true, err
 		}
 	}
-	return "", nil
+	return "", text != nil, nil
 }
 
 func newCall(run journal.RunCreated, mode journal.Mode, call *recovery.Call) Call {

@@ -232,7 +232,8 @@ func (c *Caller) carryOut(ctx context.Context, h config.Hook, text []byte, given
 		endGroup(cmd) // whatever keeps its output open
 		err = errOpen
 	}
-	return stream.Sanitize(c.o.Redact(out.String())), err
+	// In this order: what a control sequence parts is one secret without it.
+	return c.o.Redact(stream.Sanitize(out.String())), err
 }
 
 var (

@@ -73,7 +73,7 @@ func (p Policy) prefix(q Request) []Rule {
 // other programs obey; nil where the call is none.
 func (p Policy) edits(q Request) []Rule {
 	r := Rule{Decision: journal.DecisionAllow, Tool: Edits, Access: "write", Folder: q.Folder}
-	if q.Folder == "" || !r.named(q.Tool) {
+	if q.Folder == "" || !r.Named(q.Tool) {
 		return nil
 	}
 	return p.needed([]Rule{r}, q)

@@ -108,7 +108,7 @@ func (p Policy) rulesFor(q Request) []Rule {
 	var out []Rule
 	for _, r := range p.rules {
 		switch {
-		case !r.named(q.Tool), r.Folder != "" && r.Folder != q.Folder:
+		case !r.Named(q.Tool), r.Folder != "" && r.Folder != q.Folder:
 		case r.Decision == journal.DecisionAllow && r.glob() && (q.Tool == "shell" || q.Tool == "fetch"):
 		default:
 			out = append(out, r)

@@ -76,7 +76,8 @@ func (r Rule) Check() error {
 
 func (r Rule) glob() bool { return strings.ContainsAny(r.Tool, `*?[{\`) }
 
-func (r Rule) named(tool string) bool {
+// Named says whether the rule is about a tool.
+func (r Rule) Named(tool string) bool {
 	ok, err := doublestar.Match(r.Tool, tool)
 	return ok && err == nil // Check refuses a pattern that cannot be read
 }
@@ -85,7 +86,7 @@ func (r Rule) checkShell() error {
 	if r.Command != "" && r.Tool != "shell" {
 		return wrong("command", `only a rule with tool = "shell" has it`)
 	}
-	if r.Access != "" && r.Tool != "shell" && !slices.ContainsFunc(editTools, r.named) {
+	if r.Access != "" && r.Tool != "shell" && !slices.ContainsFunc(editTools, r.Named) {
 		return wrong("access", "only a rule for shell, write_file, edit_file or apply_patch has it")
 	}
 	var all []error
@@ -107,7 +108,7 @@ func (r Rule) checkShell() error {
 func (r Rule) checkPath() error {
 	switch {
 	case r.Path == "":
-	case !slices.ContainsFunc(fileTools, r.named):
+	case !slices.ContainsFunc(fileTools, r.Named):
 		return wrong("path", "the tool %s has no path", r.Tool)
 	case !doublestar.ValidatePattern(r.Path):
 		return wrong("path", "%q is no glob", r.Path)

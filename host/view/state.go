@@ -2,6 +2,8 @@ package view
 
 import (
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -58,18 +60,6 @@ type Restored struct {
 	WentOn  string       `json:"went_on,omitempty"` // what was decided: unknown, no or yes
 	Ahead   []host.Ahead `json:"ahead"`             // what the folder knows and the database does not
 	Runs    []string     `json:"run_ids"`           // interrupted by the decision
-}
-
-// Version is what version prints with --json. Fields are only ever added.
-type Version struct {
-	Version  int    `json:"version"`
-	Agent    string `json:"agent"`
-	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // built from files that differ from the revision
-	Go       string `json:"go"`
-	SQLite   string `json:"sqlite_driver,omitempty"`
-	OS       string `json:"os"`
-	Arch     string `json:"arch"`
 }
 
 // Backup is what backup prints with --json. Fields are only ever added.
@@ -211,4 +201,55 @@ func (p Prune) Text() string {
 		return text
 	}
 	return fmt.Sprintf("%s with %s, about %s of records", Count(len(p.Threads), "thread"), Count(p.Runs, "run"), Bytes(p.Bytes))
+}
+
+// Version is what version prints with --json. Fields are only ever added.
+type Version struct {
+	Version  int    `json:"version"`
+	Agent    string `json:"agent"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // built from files that differ from the revision
+	Go       string `json:"go"`
+	SQLite   string `json:"sqlite_driver,omitempty"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// NewVersion is this binary's, of the version and the commit that its release has; revision is ""
+// for what was built without one, where what go build records counts.
+func NewVersion(version, revision string) Version {
+	v := Version{Version: 1, Agent: version, Revision: revision, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	for _, m := range info.Deps {
+		if m.Path == "modernc.org/sqlite" {
+			v.SQLite = m.Version
+		}
+	}
+	return v
+}
+
+// Text is one line.
+func (v Version) Text() string {
+	revision, driver := "", ""
+	if v.Revision != "" {
+		revision = " " + v.Revision[:min(12, len(v.Revision))]
+		if v.Modified {
+			revision += "+"
+		}
+	}
+	if v.SQLite != "" {
+		driver = ", sqlite driver " + v.SQLite
+	}
+	return fmt.Sprintf("agent %s%s (%s, %s/%s%s)", v.Agent, revision, v.Go, v.OS, v.Arch, driver)
 }

@@ -25,7 +25,7 @@ func layers() []rule {
 	below := []string{"recovery", "recovery/journal", "recovery/fault", "db", "db/dbtest", "db/family", "db/keep", "db/maintain", "tools/...", "host/model", "host/stream", "host/permission", "host/guard", "host/owner"}
 	feature := append([]string{"host"}, below...)
 	return slices.Concat(frontDoors(), pureLayers(), toolLayers(), storeLayers(), transcripts(), []rule{
-		{dir: "host", allow: append([]string{"host/drive", "host/words"}, below...), why: performs},
+		{dir: "host", allow: append([]string{"host/drive", "host/drive/bind", "host/words"}, below...), why: performs},
 		{dir: "host/gate", allow: []string{"recovery/journal", "db", "host/stream"},
 			why: "what observers may see is decided for every event alone; it knows no run"},
 		{dir: "host/words", allow: []string{"host/model", "tools/patch", "recovery/journal"},

@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"agent/recovery/journal"
@@ -31,8 +34,7 @@ func (t To) String() string {
 		if err != nil {
 			panic(err) // strings always encode
 		}
-		sum := sha256.Sum256(text)
-		digests = append(digests, hex.EncodeToString(sum[:])[:32])
+		digests = append(digests, Digest(text)[:32])
 	}
 	return strings.Join(digests, ".")
 }
@@ -56,4 +58,24 @@ func Changes(then, now string) string {
 		}
 	}
 	return strings.Join(changed, ", ") + " changed"
+}
+
+// Digest is the SHA-256 of a text, in hexadecimal digits.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// FileDigest is the Digest of what a file holds now.
+func FileDigest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %v", path, err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("read %s: %v", path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
