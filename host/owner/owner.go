@@ -75,7 +75,7 @@ func try(f *ofd.File, path string) (bool, error) {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	for {
-		ok, err := f.TryLock()
+		ok, err := f.Claim()
 		if ok || err != nil {
 			return ok, err
 		}

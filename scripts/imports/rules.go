@@ -185,7 +185,7 @@ func toolLayers() []rule {
 			why: "what a workspace holds is read and made again alone; what is kept of it, and what is made again, it does not know"},
 		{dir: "host/talk", allow: []string{"host/terminal", "host/view", "recovery/journal"}, why: "a conversation is lines that stand for commands; how those are carried out is given to it"},
 		{dir: "host/environ", why: "which variables commands get follows from an environment and rules that are given"},
-		{dir: "tools/process", why: "processes are identified by what the kernel reports alone"},
+		{dir: "tools/process", allow: []string{"tools/process/procfs"}, why: "processes are identified by what the kernel reports alone"},
 	}
 }
 

@@ -22,6 +22,10 @@ import (
 // held without taking it.
 var ErrLookUnsupported = errors.New("this system cannot look at a lock without taking it")
 
+// claimTime bounds how long Claim tries again. A look takes some microseconds; whoever looks may be
+// held up by a busy machine.
+const claimTime = 500 * time.Millisecond
+
 // retryEvery is the time between two tries of Acquire. A kernel wait could not be ended with a
 // context.
 const retryEvery = 20 * time.Millisecond
@@ -58,6 +62,29 @@ func (f *File) TryLock() (bool, error) {
 // does not wait.
 func (f *File) TryLockShared() (bool, error) {
 	return f.try(false)
+}
+
+// Claim is TryLock for a file that others look at by Held: where a look takes the lock for a
+// moment, that is waited out. A lock that somebody holds exclusively is not waited for.
+func (f *File) Claim() (bool, error) {
+	var late <-chan time.Time
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+		ok, err := f.TryLock()
+		if ok || err != nil {
+			return ok, err
+		}
+		if busy, err := Held(f.path); err != nil || busy {
+			return false, nil // or nobody can look without taking it: then it is held
+		}
+		if late == nil {
+			late = time.After(claimTime)
+		}
+		select {
+		case <-late:
+			return false, nil
+		case <-time.After(pause):
+		}
+	}
 }
 
 func (f *File) try(exclusive bool) (bool, error) {
@@ -109,9 +136,10 @@ func (f *File) Close() error {
 	return nil
 }
 
-// Held reports whether any process, this one included, holds the lock at path, shared or exclusive.
-// It takes nothing and needs only read access. An absent file is not held. ErrLookUnsupported is
-// returned where looking would mean taking.
+// Held reports whether any process, this one included, holds the lock at path exclusively; on Linux
+// one that is held shared shows too. It takes nothing that keeps out others who look, and needs
+// only read access. An absent file is not held. ErrLookUnsupported is returned where looking would
+// mean taking it from others.
 func Held(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

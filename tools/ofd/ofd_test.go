@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,7 +79,35 @@ func TestLocks(t *testing.T) {
 	lock(t, b.TryLockShared, true)
 	lock(t, c.TryLockShared, true)
 	lock(t, c.TryLock, false)
-	held(t, path, true)
+	held(t, path, sharedShows)
+}
+
+// A look that takes the lock for a moment keeps nobody out who claims it.
+func TestClaimBesideLooks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	open(t, path)
+	ctx, stop := context.WithCancel(t.Context())
+	var lookers sync.WaitGroup
+	for range 2 {
+		lookers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := ofd.Held(path); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 100 {
+		f := open(t, path)
+		lock(t, f.Claim, true)
+		lock(t, open(t, path).Claim, false)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	lookers.Wait()
 }
 
 // Another open and close of the file in the same process drops nothing, which is where POSIX locks

@@ -1,72 +1,14 @@
 // Package process names processes so that a number which was given to another process since is
 // never mistaken for the first: by the kernel's boot, the number, and the time at which the process
-// started (proc_pid_stat(5)).
+// started. Where the system does not give that time, a process that has the number may be the one.
 package process
-
-import (
-	"bytes"
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
-)
 
 // Boot is the kernel's name for this boot; empty where there is none: a reboot is then taken for a
 // crash.
 func Boot() string {
 	id, err := BootID()
 	if err != nil {
-		return "" // no such file outside Linux
+		return "" // it has no name
 	}
 	return id
 }
-
-// BootID is Boot for who has to know that there is one.
-func BootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(b)), err
-}
-
-// Stat is what the kernel says of a process in /proc/PID/stat.
-type Stat struct {
-	PID     int
-	Name    string
-	State   byte // R, S, D, T, Z, X, ...
-	Parent  int
-	Session int
-	Threads int
-	Start   uint64 // clock ticks since boot
-}
-
-// ReadStat reads the Stat of a process by its number, or of this one by "self".
-func ReadStat(pid string) (Stat, error) {
-	b, err := os.ReadFile("/proc/" + pid + "/stat")
-	if err != nil {
-		return Stat{}, err
-	}
-	// The name may hold anything, brackets too; what follows its last bracket is plain.
-	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
-	if open < 0 || end < open {
-		return Stat{}, fmt.Errorf("read /proc/%s/stat: no name in it", pid)
-	}
-	rest := strings.Fields(string(b[end+1:]))
-	if len(rest) < 20 {
-		return Stat{}, fmt.Errorf("read /proc/%s/stat: %d fields after the name", pid, len(rest))
-	}
-	start, err := strconv.ParseUint(rest[19], 10, 64)
-	if err != nil {
-		return Stat{}, fmt.Errorf("read /proc/%s/stat: start time: %w", pid, err)
-	}
-	number := func(s string) int { // fields of the kernel's own making
-		n, _ := strconv.Atoi(s)
-		return n
-	}
-	return Stat{
-		PID: number(strings.TrimSpace(string(b[:open]))), Name: string(b[open+1 : end]), State: rest[0][0],
-		Parent: number(rest[1]), Session: number(rest[3]), Threads: number(rest[17]), Start: start,
-	}, nil
-}
-
-// Dead says that the process runs no more and waits to be reaped. A first thread that ended before
-// the others shows as a zombie too, while the process runs on.
-func (s Stat) Dead() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }

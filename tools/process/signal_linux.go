@@ -1,3 +1,5 @@
+//go:build !portable
+
 package process
 
 import (
@@ -9,7 +11,8 @@ import (
 
 // Signal asks the named process to end (SIGTERM), or with kill ends it (SIGKILL): the descriptor is
 // taken first, then boot, number and start time are compared, so a reused number is never hit.
-func (i Identity) Signal(kill bool) error {
+// Other systems need the proof that the process holds a lock.
+func (i Identity) Signal(kill bool, _ func() (bool, error)) error {
 	fd, err := unix.PidfdOpen(i.PID, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil // it is gone

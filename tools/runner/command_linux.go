@@ -1,15 +1,16 @@
+//go:build !portable
+
 package runner
 
 import (
 	"errors"
-	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
-	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -19,14 +20,6 @@ import (
 
 // largestArgument is the longest script that is passed as an argument; the kernel takes 128 KiB.
 const largestArgument = 100 << 10
-
-// After the command's end its output is read on until nothing came for quietTime, at most for
-// drainTime: something that it started and left behind may hold the pipe open for ever.
-const (
-	quietTime = 50 * time.Millisecond
-	drainTime = 500 * time.Millisecond
-	drainRoom = 1 << 20 // the most that a pipe holds
-)
 
 // command is the command's first process, or the one that confines it. Until it is reaped its pid,
 // and so the number of its group, stays ours.
@@ -48,10 +41,11 @@ type command struct {
 	told    *syscall.WaitStatus // by report; read after ended
 }
 
-// ready makes the command of s, in a group of its own, with empty input and both outputs in one
-// pipe that feeds sp. What confines it is set up from here on, beside what is still to be done
+// ready makes the command, in a group of its own, with empty input and both outputs in one pipe
+// that feeds the spool. What confines it is set up from here on, beside what is still to be done
 // before the command may start. Then begin or drop it.
-func ready(s Spec, sp *spool) (*command, error) {
+func (k *keeper) ready() (*command, error) {
+	s, sp := k.spec, k.spool
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -148,6 +142,9 @@ func (c *command) hold() {
 	close(c.gone)
 }
 
+// letGo has nothing to do: what the command left behind depends on nobody.
+func (c *command) letGo() {}
+
 // giveUp ends what was to confine the command, if that was started, before the command is.
 func (c *command) giveUp(started bool) {
 	if c.report != nil {
@@ -215,101 +212,42 @@ func (c *command) status() (code int, signal string, cause Cause) {
 			return -1, "", CauseLost // its own exit code is none of the command's
 		}
 	}
-	switch {
-	case w.Signaled():
-		return 128 + int(w.Signal()), unix.SignalName(w.Signal()), CauseSignalled
-	case w.Exited():
-		return w.ExitStatus(), "", CauseExited
-	}
-	return -1, "", CauseLost
+	return statusOf(w)
 }
 
-// environment is the specification's and the mark, and never a fault meant for us.
-func environment(s Spec) []string {
-	env := make([]string, 0, len(s.Env)+1)
-	for _, entry := range s.Env {
-		if !strings.HasPrefix(entry, "AGENT_FAULT") && !strings.HasPrefix(entry, MarkName+"=") {
-			env = append(env, entry)
-		}
-	}
-	return append(env, MarkName+"="+s.Mark())
-}
-
-// output moves what the command prints into the spool.
-type output struct {
-	pipe *os.File
-	to   *spool // owned by copy until done
-	done chan struct{}
-	last atomic.Pointer[time.Time] // set at the command's end: when reading ends at the latest
-	eof  bool                      // nobody holds the other end any more; read after done
-}
-
-func (o *output) copy() {
-	defer close(o.done)
-	buf := make([]byte, 64<<10)
+// buryOrphans takes away the zombies of processes that the command left to this one, and never the
+// command itself. It looks at children alone: a machine may have thousands of processes, and every
+// call ends with a death.
+func (c *command) buryOrphans() {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	mine, gone := c.cmd.Process.Pid, c.gone
 	for {
-		n, err := o.pipe.Read(buf)
-		_, _ = o.to.Write(buf[:n]) // never fails: it counts what it cannot record
-		if err != nil {
-			o.eof = errors.Is(err, io.EOF)
-			return
+		for pid := deadChild(); pid > 0 && pid != mine; pid = deadChild() {
+			if n, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); n != pid || err != nil {
+				break // zombies only take up room
+			}
 		}
-		if last := o.last.Load(); last != nil {
-			o.until(*last)
+		// While the command's own zombie stands it may hide others, which only wait a little
+		// longer.
+		select {
+		case <-ended:
+		case <-gone:
+			mine, gone = 0, nil
 		}
 	}
 }
 
-func (o *output) until(last time.Time) {
-	next := time.Now().Add(quietTime)
-	if next.After(last) {
-		next = last
+// deadChild is the pid of a child that waits to be reaped; 0 if there is none.
+func deadChild() int {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) // never waits
+	if err != nil || info.Signo == 0 {
+		return 0
 	}
-	// A pipe that takes no deadline is none of ours.
-	_ = o.pipe.SetReadDeadline(next)
-}
-
-// finish reads what is left after the command's end, and returns when the spool is complete.
-func (o *output) finish() {
-	last := time.Now().Add(drainTime)
-	o.last.Store(&last)
-	o.until(last)
-	<-o.done
-	if !o.eof {
-		o.rest()
-	}
-}
-
-// rest takes what lies in the pipe at this moment: on a busy machine a deadline may pass before the
-// first read.
-func (o *output) rest() {
-	_ = o.pipe.SetReadDeadline(time.Time{}) // as above
-	raw, err := o.pipe.SyscallConn()
-	if err != nil {
-		return
-	}
-	buf := make([]byte, 64<<10)
-	for got := 0; got < drainRoom; {
-		n := 0
-		var rerr error
-		err := raw.Read(func(fd uintptr) bool {
-			n, rerr = unix.Read(int(fd), buf)
-			return true // never waits
-		})
-		o.eof = err == nil && rerr == nil && n == 0
-		if n <= 0 || err != nil {
-			return
-		}
-		_, _ = o.to.Write(buf[:n]) // as in copy
-		got += n
-	}
-}
-
-// linger reads and forgets what comes after the call's end, until nobody can write any more:
-// closing the pipe would kill a server that was left running as soon as it prints a line.
-func (o *output) linger() {
-	if !o.eof {
-		_, _ = io.Copy(io.Discard, o.pipe) // there is nobody left to tell
-	}
-	_ = o.pipe.Close() // as above
+	// siginfo_t of the kernel (asm-generic/siginfo.h): after three numbers comes a union, aligned
+	// as a pointer is, and for the end of a child it begins with the pid.
+	const align = unsafe.Sizeof(uintptr(0))
+	const at = (unsafe.Sizeof([3]int32{}) + align - 1) &^ (align - 1)
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), at)))
 }

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !portable
 
 package runner_test
 
@@ -260,6 +260,19 @@ func TestStartErrorConfined(t *testing.T) {
 		}
 		if got := c.output(); got != "" {
 			t.Errorf("output %q", got)
+		}
+	})
+}
+
+// The kernel kills the command when the thread that started it ends, and so that thread is kept as
+// long as the command runs. Where the command is confined, the runner waits between its start and
+// its first step, and so could go on in another thread.
+func TestTheStartingThreadIsKept(t *testing.T) {
+	eachAccess(t, func(t *testing.T, a sandbox.Access) {
+		c := confined(t, a, "read x < go; echo done")
+		c.env = []string{"END_THREADS=" + c.fifo("go"), "GOMAXPROCS=1"}
+		if e := c.ended(); e.Cause != runner.CauseExited || e.Status != 0 {
+			t.Fatalf("the command ended as %+v", e)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func readClaim(folder string) (claim, refusal, error) {
 }
 
 func running(folder string, id Identity) (Evidence, error) {
-	s := Evidence{State: Running, Why: "its lock is held"}
+	s := Evidence{State: Running, Why: "its lock is held", folder: folder}
 	var b Began
 	// Not there yet, half written, or of another call: the lock says all that matters here.
 	if readRecord(folder, beganName, &b) == nil && b.Identity == id {
@@ -132,8 +132,8 @@ func unknown(folder string, id Identity, why string) (Evidence, error) {
 	case b.Identity != id:
 		return Evidence{State: NoEvidence, Why: "the record of the start names call " + b.Mark()}, nil
 	}
-	s := Evidence{State: Unknown, Began: &b, Why: why}
-	left, err := survivors(b)
+	s := Evidence{State: Unknown, Began: &b, Why: why, folder: folder}
+	left, err := survivors(folder, b)
 	if err != nil {
 		s.Why += "; it may still be running: " + err.Error()
 		return s, nil

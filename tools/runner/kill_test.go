@@ -4,11 +4,9 @@ package runner_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,106 +59,6 @@ func (p process) ended(ms int) bool {
 // awaitFree waits until the call's lock is free, and looks.
 func (c *call) awaitFree() runner.Evidence { c.t.Helper(); return c.wait() }
 
-// A killed runner takes the command with it, and what may have happened is said as unknown. What
-// the command left behind is named and can be swept. Behaviour 2, TOOL-05.
-func TestRunnerKilled(t *testing.T) {
-	// Left behind: in the session, with the mark, both, below one of them, and one beyond what can
-	// be found without the runner: it threw its environment away, left the session and lost its
-	// parent.
-	c := newCall(t, `sleep 1000 & env -i sleep 1000 & setsid sleep 1000 &
-setsid sh -c 'env -i setsid sleep 1000 & echo > below; wait' &
-env -i setsid sleep 1000 &
-read x < below; echo $$ $! > here; read x < go`)
-	c.fifo("below")
-	here := c.fifo("here")
-	c.fifo("go")
-	c.start()
-	pids := strings.Fields(c.read(here))
-	shell, child := c.process(pids[0]), c.process(pids[1])
-	began := c.look().Began
-	if began == nil {
-		t.Fatal("no record of the start while it runs")
-	}
-	// A runner that does not react to anything.
-	if err := unix.Kill(began.Runner.Pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	if err := runner.KillRunner(c.folder, *began); err != nil {
-		t.Fatal(err)
-	}
-	shell.gone()
-	s := c.awaitFree()
-	if s.State != runner.Unknown || s.Began == nil || s.Exit != nil {
-		t.Fatalf("after the kill: %+v", s)
-	}
-	if len(s.Survivors) != 5 {
-		t.Errorf("survivors %v, want four sleeps and a shell", s.Survivors)
-	}
-	left, err := runner.Sweep(deadline(t), *s.Began)
-	if err != nil || len(left) != 0 {
-		t.Errorf("left after the sweep: %v, %v", left, err)
-	}
-	if s := c.look(); s.State != runner.Unknown || len(s.Survivors) != 0 {
-		t.Errorf("after the sweep: %+v", s)
-	}
-	_ = unix.PidfdSendSignal(child.fd, unix.SIGKILL, nil, 0) // the one that cannot be found
-	child.gone()
-	if err := runner.KillRunner(c.folder, *began); err != nil {
-		t.Errorf("killing a runner that is gone: %v", err)
-	}
-}
-
-// What could not be shown dead is looked for again without the call's folder: by its session, its
-// mark and its processes. Another boot id proves that nothing is left; a trace that names nothing
-// proves nothing. TOOL-05.
-func TestTraceOfTheLost(t *testing.T) {
-	c := newCall(t, `sleep 1000 & setsid sleep 1000 & echo > here; read x < go`)
-	here := c.fifo("here")
-	c.fifo("go")
-	c.start()
-	c.read(here)
-	began := c.look().Began
-	if began == nil {
-		t.Fatal("no record of the start while it runs")
-	}
-	if err := runner.KillRunner(c.folder, *began); err != nil {
-		t.Fatal(err)
-	}
-	seen := c.awaitFree()
-	if err := runner.Discard(c.folder); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(seen.Trace())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var trace runner.Trace
-	if err := json.Unmarshal(text, &trace); err != nil {
-		t.Fatal(err)
-	}
-	// The script's own shell ends with the runner, a moment after the runner's lock is free.
-	living, err := trace.Survivors()
-	if err != nil || len(living) < 2 || !subset(living, seen.Survivors) {
-		t.Errorf("living %v, %v, want both of sleep, of %v", living, err, seen.Survivors)
-	}
-	other := trace
-	other.Boot = "another"
-	if living, err := other.Survivors(); err != nil || len(living) != 0 {
-		t.Errorf("after a reboot: %v, %v", living, err)
-	}
-	if living, err := (runner.Trace{Boot: trace.Boot}).Survivors(); err == nil {
-		t.Errorf("by a trace of nothing: %v, and no error", living)
-	}
-	again := trace
-	again.Left = append(again.Left, runner.Process{Pid: os.Getpid(), Start: 1}) // the pid is another's by now
-	if left, err := runner.Sweep(deadline(t), *seen.Began); err != nil || len(left) != 0 {
-		t.Errorf("left after the sweep: %v, %v", left, err)
-	}
-	if living, err := again.Survivors(); err != nil || len(living) != 0 {
-		t.Errorf("after the sweep: %v, %v", living, err)
-	}
-}
-
 // KillRunner never trusts a pid: another start time, boot or namespace is another process.
 func TestKillRunnerOfAnotherProcess(t *testing.T) {
 	c := newCall(t, "echo > here; read x < go")
@@ -185,29 +83,6 @@ func TestKillRunnerOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// After another boot nothing can be left; in another pid namespace nothing can be said.
-func TestSweepElsewhere(t *testing.T) {
-	c := newCall(t, "setsid sleep 1000 & echo $! > here; read x < go")
-	here, gate := c.fifo("here"), c.fifo("go")
-	c.start()
-	child := c.process(c.read(here))
-	b := *c.look().Began
-	b.Boot = "another"
-	if left, err := runner.Sweep(deadline(t), b); err != nil || left != nil {
-		t.Errorf("after a boot: %v, %v", left, err)
-	}
-	b = *c.look().Began
-	b.Space = "pid:[1]"
-	if _, err := runner.Sweep(deadline(t), b); err == nil {
-		t.Error("in another namespace: no error")
-	}
-	if !child.alive() {
-		t.Error("a sweep that could not know killed a process")
-	}
-	c.let(gate)
-	c.end()
-}
-
 // Killed at every named point: what the folder proves is what the world shows. What confines a
 // command is set up before the record of its start, and the command starts after it.
 func TestRunnerKilledAtPoints(t *testing.T) {
@@ -226,7 +101,7 @@ func TestRunnerKilledAtPoints(t *testing.T) {
 			c.env = []string{"DIE_AT=" + point}
 			c.start()
 			s := c.wait()
-			if s.State != want.state || s.State == runner.Unknown && s.Began.Boot == "" {
+			if s.State != want.state || s.State == runner.Unknown && s.Began.Runner.Pid == 0 {
 				t.Errorf("state %s (%s), want %s", s.State, s.Why, want.state)
 			}
 			_, err := os.Stat(filepath.Join(c.work, "effect"))
@@ -331,37 +206,6 @@ func TestReplacedBeforeStart(t *testing.T) {
 	}
 }
 
-// A cancel stops the whole tree: what ignores SIGTERM, what left the session, what threw away its
-// environment too. Behaviours 12 and 14.
-func TestCancelStopsTheTree(t *testing.T) {
-	c := newCall(t, `trap '' TERM
-sh -c 'trap "" TERM; echo $$ > a; while :; do sleep 1000; done' &
-setsid sh -c 'echo $$ > b; sleep 1000; sleep 1000' &
-env -i setsid /bin/sh -c '(sh -c "echo \$\$ > c; exec sleep 1000" &) ; exit' &
-echo $$ > d
-while :; do sleep 1000; done`)
-	var procs []process
-	for _, name := range []string{"a", "b", "c", "d"} {
-		c.fifo(name)
-	}
-	c.start()
-	for _, name := range []string{"a", "b", "c", "d"} {
-		procs = append(procs, c.process(c.read(filepath.Join(c.work, name))))
-	}
-	if err := runner.Cancel(c.folder, "enough"); err != nil {
-		t.Fatal(err)
-	}
-	e := c.end()
-	if e.Cause != runner.CauseCancelled || e.Message != "enough" || e.Signal != "SIGKILL" || e.Status != 137 {
-		t.Errorf("exit record %+v", e)
-	}
-	for i, p := range procs {
-		if p.alive() {
-			t.Errorf("process %d outlives the cancel's record", i)
-		}
-	}
-}
-
 // A shell that is being stopped never goes on to its next command because its child was stopped
 // first.
 func TestCancelStopsParentsFirst(t *testing.T) {
@@ -442,11 +286,4 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 	c.let(gate)
 	c.end()
-}
-
-// subset says whether every process of one list stands in another.
-func subset(of, all []runner.Process) bool {
-	return !slices.ContainsFunc(of, func(p runner.Process) bool {
-		return !slices.ContainsFunc(all, func(q runner.Process) bool { return p.Pid == q.Pid && p.Start == q.Start })
-	})
 }

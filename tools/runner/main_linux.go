@@ -1,143 +1,77 @@
+//go:build !portable
+
 package runner
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
-	"agent/recovery/fault"
-	"agent/tools/durable"
-	"agent/tools/ofd"
 	"agent/tools/process"
+	"agent/tools/sandbox"
 	"agent/tools/sigaction"
 )
 
-// Exit codes of the runner process. They are for people who look: nothing is decided from them.
-const (
-	codeDone    = 0 // an exit record is durable
-	codeRefused = 1 // nothing was started
-	codeNoLock  = 2 // it was not started by a host
-	codeNoExit  = 3 // the command ended, and that could not be recorded
-)
+// means is empty: the kernel kills the command with the runner, and shows what it started.
+type means struct{}
 
-// keeper is the runner process at work.
-type keeper struct {
-	folder string
-	lock   *ofd.File
-	spec   Spec
-	room   *os.File // the reserved bytes of exit
-	me     proc
-	spool  *spool
-	hit    func(fault.Point)
-}
+// guardName names no process here: the kernel does what it is for.
+const guardName = "\x00"
 
-// Main is the runner process: it carries out the call prepared in folder, whose lock and
-// specification it inherited, and returns its exit code.
-func Main(folder string, opts MainOptions) int {
-	syscall.CloseOnExec(lockFD)
-	syscall.CloseOnExec(jobFD)
-	k := &keeper{folder: folder, hit: opts.Hit}
-	if k.hit == nil {
-		k.hit = fault.Hit
-	}
-	if err := k.takeLock(); err != nil {
-		fmt.Fprintf(os.Stderr, "run call in %s: %v\n", folder, err)
-		return codeNoLock
-	}
-	if err := k.getReady(); err != nil {
-		k.refuse(err)
-		return codeRefused
-	}
-	c, exit, err := k.carryOut()
-	if err != nil {
-		k.refuse(err)
-		return codeRefused
-	}
-	if err := k.record(exit); err != nil {
-		return codeNoExit
-	}
-	k.hit(fault.RunnerExit)
-	_ = k.lock.Close() // the call is over; what lingers must not hold its lock
-	if c != nil {
-		c.out.linger()
-	}
-	return codeDone
-}
+func guardMain() int { return codeNoLock }
 
-// takeLock verifies that the inherited descriptor is the call's lock file and holds the lock.
-func (k *keeper) takeLock() error {
-	path := filepath.Join(k.folder, lockName)
-	k.lock = ofd.Inherit(lockFD, path)
-	same, err := k.lock.Same()
-	if err != nil {
-		return fmt.Errorf("this command is started by the host alone: %w", err)
+// takePlace has orphans of the command fall to this process, so that its tree can be found whole.
+func (k *keeper) takePlace() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of the command's orphans: %w", err)
 	}
-	held, err := ofd.Held(path)
+	me, err := readProc("self")
 	if err != nil {
 		return err
 	}
-	// Someone holds it, and taking it once more through this descriptor works: so it is this one.
-	ours, err := k.lock.TryLock()
-	if err != nil {
-		return err
+	if me.session != me.Pid {
+		return errors.New("it has no session of its own")
 	}
-	if !same || !held || !ours {
-		return errors.New("its lock is not held by this process")
-	}
+	k.me = me.Process
 	return nil
 }
 
-// getReady does everything that can fail before the call may begin.
-func (k *keeper) getReady() error {
-	closeInherited()
+// origin says where a pid of this process means something.
+func origin() (boot, space string, err error) {
+	if boot, err = process.BootID(); err != nil {
+		return "", "", fmt.Errorf("read the boot id: %w", err)
+	}
+	if space, err = pidSpace(); err != nil {
+		return "", "", fmt.Errorf("read the pid namespace: %w", err)
+	}
+	return boot, space, nil
+}
+
+// allocate reserves the room of a record.
+func allocate(f *os.File) error {
+	err := unix.Fallocate(int(f.Fd()), 0, 0, recordRoom)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		if _, err = f.WriteAt(make([]byte, recordRoom), 0); err == nil {
+			err = f.Sync()
+		}
+	}
+	return err
+}
+
+// settleSignals has the runner live through hangups and requests to end, and be stopped as any
+// other process.
+func settleSignals() error {
 	if err := survive(unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT); err != nil {
 		return err
 	}
 	// These end nobody, and ignored where agent was started they would stay so in the command,
 	// which nobody could stop then.
-	if err := sigaction.Default(unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT); err != nil {
-		return err
-	}
-	job := os.NewFile(jobFD, "job")
-	if job == nil {
-		return errors.New("it got no specification")
-	}
-	var err error
-	if k.spec, err = unpack(job); err != nil {
-		return fmt.Errorf("read its specification: %w", err)
-	}
-	_ = job.Close() // a file in memory, read whole
-	why, err := names(k.folder, k.spec.Identity)
-	if err != nil || why != "" {
-		return errors.Join(err, errors.New(why))
-	}
-	for _, name := range []string{beganName, exitName} {
-		has, err := there(k.folder, name)
-		if err != nil || has {
-			return errors.Join(err, fmt.Errorf("there is a record %q already", name))
-		}
-	}
-	// Orphans of the command fall to this process, so that its tree can be found whole.
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become the reaper of the command's orphans: %w", err)
-	}
-	if k.me, err = readProc("self"); err != nil {
-		return err
-	}
-	if k.me.session != k.me.Pid {
-		return errors.New("it has no session of its own")
-	}
-	k.spool = newSpool(k.folder, k.spec.Keep)
-	return k.reserve()
+	return sigaction.Default(unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 }
 
 // survive has the runner live through hangups and requests to end: only Cancel stops it. Nothing of
@@ -174,137 +108,30 @@ func closeInherited() {
 	}
 }
 
-// reserve makes sure that exit can be written on a disk that is full by then.
-func (k *keeper) reserve() error {
-	f, err := os.OpenFile(filepath.Join(k.folder, reserved), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+// pack puts the specification into a file that exists only in memory. Nothing is left to do once
+// the runner has it.
+func (s Spec) pack() (job *os.File, sent func(started bool), err error) {
+	b, err := s.encode()
 	if err != nil {
-		return fmt.Errorf("reserve the exit record: %w", err)
+		return nil, nil, err
 	}
-	err = unix.Fallocate(int(f.Fd()), 0, 0, recordRoom)
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		if _, err = f.WriteAt(make([]byte, recordRoom), 0); err == nil {
-			err = f.Sync()
-		}
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("reserve the exit record: %w", err), f.Close())
-	}
-	k.room = f
-	return nil
+	job, err = sandbox.MemoryFile("agent-call", b)
+	return job, func(bool) {}, err
 }
 
-// refuse leaves a word on why the call never started, in the lock file, which has room for it. It
-// is a courtesy: the proof is that began is not there.
-func (k *keeper) refuse(why error) {
-	r := refusal{Refused: clip(why.Error())}
-	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
-		if errors.Is(why, e) {
-			r.Disk = int(e)
-		}
-	}
-	b, err := json.Marshal(r)
+// unpack reads what pack wrote.
+func unpack(f *os.File) (Spec, error) {
+	info, err := f.Stat()
 	if err != nil {
-		return
+		return Spec{}, err
 	}
-	if info, err := k.lock.File().Stat(); err == nil {
-		_, _ = k.lock.File().WriteAt(b, info.Size()) // as said
-		_ = k.lock.File().Sync()                     // as said
+	b := make([]byte, info.Size())
+	if _, err := f.ReadAt(b, 0); err != nil {
+		return Spec{}, err
 	}
-}
-
-// writeBegan makes the start durable. If that fails the record is taken back, since nothing was
-// started.
-func (k *keeper) writeBegan() error {
-	boot, err := process.BootID()
-	if err != nil {
-		return fmt.Errorf("read the boot id: %w", err)
+	var w wire
+	if err := json.Unmarshal(b, &w); err != nil {
+		return Spec{}, err
 	}
-	space, err := pidSpace()
-	if err != nil {
-		return fmt.Errorf("read the pid namespace: %w", err)
-	}
-	path := filepath.Join(k.folder, beganName)
-	err = writeNew(path, Began{Identity: k.spec.Identity, Boot: boot, Space: space, Runner: k.me.Process, At: fault.Now()})
-	if err == nil {
-		err = durable.SyncDir(k.folder)
-	}
-	if err == nil {
-		err = k.inPlace()
-	}
-	if err != nil {
-		err = fmt.Errorf("make the start durable: %w", err)
-		if gone := os.Remove(path); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-		return err
-	}
-	return nil
-}
-
-// inPlace makes sure that what was written lies where the host will look for it: a folder that was
-// put in the place of the call's own, such as a copy, may be gone tomorrow.
-func (k *keeper) inPlace() error {
-	same, err := k.lock.Same()
-	if err == nil && !same {
-		err = fmt.Errorf("another folder was put in the place of %s", k.folder)
-	}
-	return err
-}
-
-// record makes exit durable. A file system that takes no bytes even where they were reserved gets
-// the spool's.
-func (k *keeper) record(e Exit) error {
-	err := k.writeExit(e)
-	if err == nil {
-		return nil
-	}
-	e.Message = clip(fmt.Sprintf("%s; the output was abandoned: %v", e.Message, errors.Join(err, k.spool.drop())))
-	e.Kept, e.Truncated = 0, e.Output > 0
-	if d, derr := digest(k.folder); derr == nil {
-		e.Digest = d
-	}
-	return k.writeExit(e)
-}
-
-func (k *keeper) writeExit(e Exit) error {
-	b, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	if len(b) > recordRoom {
-		return fmt.Errorf("the exit record has %d bytes, room is for %d", len(b), recordRoom)
-	}
-	if _, err := k.room.WriteAt(b, 0); err != nil {
-		return err
-	}
-	if err := k.room.Truncate(int64(len(b))); err != nil {
-		return err
-	}
-	if err := k.room.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(filepath.Join(k.folder, reserved), filepath.Join(k.folder, exitName)); err != nil {
-		return err
-	}
-	return durable.SyncDir(k.folder)
-}
-
-// watchCancel tells when a stop is asked for.
-func (k *keeper) watchCancel(ctx context.Context) <-chan string {
-	asked := make(chan string, 1)
-	w := watch(k.folder, hintNames)
-	go func() {
-		defer w.close()
-		pause := newBackoff(w.poll, w.poll)
-		for {
-			if yes, why := cancelled(k.folder); yes {
-				asked <- why
-				return
-			}
-			if !pause.wait(ctx, w.hints) {
-				return
-			}
-		}
-	}()
-	return asked
+	return w.spec(), nil
 }

@@ -79,13 +79,7 @@ func newCall(t *testing.T, script string) *call {
 		Identity: id, Script: script, Shell: []string{"/bin/sh", "-e"}, Dir: work,
 		Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, Grace: 300 * time.Millisecond,
 	}}
-	// Whatever a test leaves behind goes with it.
-	t.Cleanup(func() {
-		_, err := runner.Sweep(context.Background(), runner.Began{Identity: id})
-		if err != nil {
-			t.Errorf("clean up: %v", err)
-		}
-	})
+	t.Cleanup(c.tidy)
 	return c
 }
 

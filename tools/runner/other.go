@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd
 
 package runner
 
@@ -6,27 +6,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 )
-
-const (
-	slowPoll  = 250 * time.Millisecond
-	hintEnd   = 0
-	hintWrite = 0
-)
-
-type watcher struct {
-	hints chan struct{}
-	poll  time.Duration
-}
-
-func watch(string, uint32) *watcher { return &watcher{poll: slowPoll} }
-
-func (w *watcher) close() {}
 
 func supported() error { return ErrUnsupported }
 
-func survivors(Began) ([]Process, error) { return nil, ErrUnsupported }
+func survivors(string, Began) ([]Process, error) { return nil, ErrUnsupported }
+
+func keeps(string) string { return "" }
 
 // Trace has nothing to look for here.
 func (Evidence) Trace() Trace { return Trace{} }
@@ -45,7 +31,7 @@ func KillRunner(_ string, b Began) error {
 }
 
 // Sweep cannot look here.
-func Sweep(_ context.Context, b Began) ([]Process, error) {
+func Sweep(_ context.Context, _ string, b Began) ([]Process, error) {
 	return nil, fmt.Errorf("sweep call %s: %w", b.Mark(), ErrUnsupported)
 }
 

@@ -114,7 +114,7 @@ func makeLock(folder string, fresh []string, id Identity) (*ofd.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	ok, err := lock.TryLock()
+	ok, err := lock.Claim()
 	if err == nil && !ok {
 		return nil, errors.Join(fmt.Errorf("the lock in %s is held by another process", folder), lock.Close())
 	}
@@ -174,10 +174,29 @@ func Discard(folder string) error {
 	if held {
 		return fmt.Errorf("discard %s: the call is still running", folder)
 	}
-	if err := remove(folder); err != nil {
+	if name := keeps(folder); name != "" {
+		err = removeBut(folder, name)
+	} else {
+		err = remove(folder)
+	}
+	if err != nil {
 		return fmt.Errorf("discard call: %w", err)
 	}
 	return nil
+}
+
+// removeBut removes everything in a folder but one file, the lock first as remove does.
+func removeBut(folder, name string) error {
+	if err := os.Remove(filepath.Join(folder, lockName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if e.Name() != name {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
+		}
+	}
+	return err
 }
 
 // remove takes the lock file away first: a folder that is half gone after a crash must prove

@@ -1,17 +1,21 @@
+//go:build !portable
+
 package runner
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strconv"
-
-	"agent/tools/process"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"agent/tools/process/procfs"
 )
 
 // proc is one process as the kernel shows it.
@@ -24,7 +28,7 @@ type proc struct {
 
 // readProc reads a process by its number, or this one by "self".
 func readProc(pid string) (proc, error) {
-	s, err := process.ReadStat(pid)
+	s, err := procfs.Read(pid)
 	if err != nil {
 		return proc{}, err
 	}
@@ -177,3 +181,34 @@ func send(p Process, sig unix.Signal) error {
 }
 
 func pidSpace() (string, error) { return os.Readlink("/proc/self/ns/pid") }
+
+// end ends everything that the command started, and returns what it could not. Without a list of
+// processes the group is what can be reached. Its number is ours until the command is reaped.
+func (k *keeper) end(c *command) ([]Process, error) {
+	t := tree{session: k.me.Pid, mark: MarkName + "=" + k.spec.Mark(), parent: k.me.Pid, self: k.me.Pid}
+	left, err := t.end(k.spec.Grace)
+	if err != nil {
+		_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL) // it may be gone, and what is left is reported
+	}
+	return left, err
+}
+
+// end asks every process of the tree to end, waits for the grace time, and kills what is left.
+func (t tree) end(grace time.Duration) ([]Process, error) {
+	members, _, err := t.find()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range members {
+		_ = send(p, unix.SIGTERM) // what this does not reach is killed below, or reported as left
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	pause := newBackoff(2*time.Millisecond, 50*time.Millisecond)
+	for len(members) > 0 && pause.wait(ctx, nil) {
+		if members, _, err = t.find(); err != nil {
+			return nil, err
+		}
+	}
+	return t.kill(context.Background(), deathTime)
+}

@@ -72,7 +72,7 @@ func TestEnvironmentIsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ended()
-	want := "A=1\nBYTES=\xff\xfe\nEMPTY=\nAGENT_CALL=" + c.spec.Mark() + "\n0\n1\n2\n"
+	want := "A=1\nBYTES=\xff\xfe\nEMPTY=\nAGENT_CALL=" + c.spec.Mark() + "\n" + inherited
 	if got := c.output(); got != want {
 		t.Errorf("output %q, want %q", got, want)
 	}

@@ -10,6 +10,8 @@
 //	out, out.N  the spool: head of the output, then its newest segments, N being the offset of the
 //	          first byte
 //	cancel    a request to stop; looked at before the command starts, and watched after
+//	alive     not on Linux: locked while a process of the command lives that has kept what it
+//	          inherited
 //	exit      how it ended; its bytes are reserved before the command starts, so that a full disk
 //	          cannot lose it
 //
@@ -26,6 +28,27 @@
 //     the runner, and what a command with full access leaves behind stays, as it does without one.
 //  5. Inspect and Wait read the folder and change nothing. Discard removes it once the result is in
 //     the database.
+//
+// # Without Linux
+//
+// On macOS, the BSDs, and Linux under the build tag portable, the same records and the same order
+// stand on less: locks of flock, sessions and process groups. What the kernel of Linux does is done
+// so:
+//
+//   - The command dies with its runner: a second small process, the guard, leads the command's
+//     group and waits at a pipe. When the runner is gone and did not let it go, it kills its own
+//     group, whose number cannot be another's while it lives.
+//   - What is left shows: the command inherits a descriptor with the lock of alive, and all that
+//     it starts does. A held lock means that something lives, and not which process: it is
+//     reported, and never signalled.
+//   - A pid is signalled only while its lock proves that the process lives: the runner's by the
+//     lock of its call, beside the record that it made, and on macOS its start time.
+//   - The specification and a long script travel through pipes, cut off nowhere: the first must be
+//     whole JSON, the second ends with its digest.
+//
+// What is lost: a process that left the group is not stopped with the command, only reported; one
+// that closed what it inherited, too, is not seen. Nothing of that makes a call run twice: the
+// outcome is unknown either way, and a person decides.
 package runner
 
 import (
@@ -53,7 +76,7 @@ const Command = "__runner"
 const MarkName = "AGENT_CALL"
 
 // ErrUnsupported is returned where this system cannot run commands so that they outlive the host.
-var ErrUnsupported = errors.New("running commands that outlive the host needs Linux here")
+var ErrUnsupported = errors.New("a command that outlives the host needs Linux, macOS or a BSD; on Windows run agent inside WSL")
 
 // Identity names one attempt of one call. Records in a folder count only if they carry the same
 // identity.
@@ -105,6 +128,15 @@ type Process struct {
 	Pid   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks from boot
 	Name  string `json:"name,omitempty"`
+}
+
+// brief names a process in a record. Where the system does not show which one is alive, its name is
+// all that is known.
+func (p Process) brief() string {
+	if p.Pid == 0 {
+		return p.Name
+	}
+	return fmt.Sprintf("%d %s", p.Pid, p.Name)
 }
 
 // Began is the record that a command may have started.
@@ -168,6 +200,8 @@ type Evidence struct {
 	Refused   bool      // of NeverStarted: the runner recorded that it started nothing
 	Why       string    // one sentence for people
 	Disk      error     // of NeverStarted: with what the disk of the call's folder took no record; nil for any other reason
+
+	folder string // where it was found; for Trace
 }
 
 // Trace says where to look for the processes of a call that could not be shown dead.
@@ -175,6 +209,7 @@ type Trace struct {
 	Boot  string    `json:"boot"`            // boot id of the kernel under which they were seen
 	Began *Began    `json:"began,omitempty"` // nil if it could not be read
 	Left  []Process `json:"left,omitempty"`
+	Alive string    `json:"alive,omitempty"` // where processes do not show: the lock that is held while one lives
 }
 
 // withDefaults fills in the limits and refuses a specification that no runner could carry out.

@@ -1,3 +1,5 @@
+//go:build !portable
+
 package runner
 
 import (
@@ -53,7 +55,7 @@ func (b Began) of() (tree, bool, error) {
 }
 
 // survivors lists what is alive of a call whose runner is gone.
-func survivors(b Began) ([]Process, error) {
+func survivors(_ string, b Began) ([]Process, error) {
 	t, can, err := b.of()
 	if err != nil || !can {
 		return nil, err
@@ -81,7 +83,7 @@ func (t Trace) Survivors() ([]Process, error) {
 	if t.Began == nil {
 		return nil, errors.New("look for what is left of a call: no record says which processes were its")
 	}
-	living, err := survivors(*t.Began)
+	living, err := survivors("", *t.Began)
 	if err != nil {
 		return nil, fmt.Errorf("look for what is left of call %s: %w", t.Began.Mark(), err)
 	}
@@ -98,7 +100,7 @@ func (t Trace) Survivors() ([]Process, error) {
 // mark. It waits until they are shown dead, at most five seconds or until ctx ends. What cannot be
 // shown dead is returned, with an error if it could not even be looked for: either way the command
 // may still be running. This process and those above it are never killed.
-func Sweep(ctx context.Context, b Began) ([]Process, error) {
+func Sweep(ctx context.Context, _ string, b Began) ([]Process, error) {
 	t, can, err := b.of()
 	if err != nil {
 		return nil, fmt.Errorf("sweep call %s: %w", b.Mark(), err)
@@ -133,6 +135,10 @@ func (t tree) kill(ctx context.Context, limit time.Duration) ([]Process, error) 
 		}
 	}
 }
+
+// keeps says whether something in a call's folder is needed after its result is stored: the
+// processes themselves show here.
+func keeps(string) string { return "" }
 
 // KillRunner kills the runner of b, for one that does not react to Cancel; the kernel kills the
 // command with it, and Sweep finds the rest. It kills only a process whose boot id, pid and start
@@ -187,3 +193,5 @@ func killExactly(b Began) error {
 	}
 	return fmt.Errorf("process %d does not die", b.Runner.Pid)
 }
+
+func supported() error { return nil }

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"agent/recovery/fault"
-	"agent/tools/runner"
-	"agent/tools/sandbox"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,19 +49,6 @@ func (p *points) endThreads(point fault.Point) {
 			_, _ = gate.WriteString("go\n") // without it the test fails
 		}
 	}
-}
-
-// The kernel kills the command when the thread that started it ends, and so that thread is kept as
-// long as the command runs. Where the command is confined, the runner waits between its start and
-// its first step, and so could go on in another thread.
-func TestTheStartingThreadIsKept(t *testing.T) {
-	eachAccess(t, func(t *testing.T, a sandbox.Access) {
-		c := confined(t, a, "read x < go; echo done")
-		c.env = []string{"END_THREADS=" + c.fifo("go"), "GOMAXPROCS=1"}
-		if e := c.ended(); e.Cause != runner.CauseExited || e.Status != 0 {
-			t.Fatalf("the command ended as %+v", e)
-		}
-	})
 }
 
 // What says that a command began is on the disk before the command starts, and not only in memory.

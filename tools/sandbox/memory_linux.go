@@ -1,3 +1,5 @@
+//go:build !portable
+
 package sandbox
 
 import (
@@ -24,23 +26,4 @@ func MemoryFile(name string, content []byte) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// ToBytes makes texts fit for JSON: arguments and variables may not be UTF-8, and JSON's strings
-// are.
-func ToBytes(in []string) [][]byte {
-	out := make([][]byte, len(in))
-	for i, s := range in {
-		out[i] = []byte(s)
-	}
-	return out
-}
-
-// ToStrings is the way back from ToBytes.
-func ToStrings(in [][]byte) []string {
-	out := make([]string, len(in))
-	for i, b := range in {
-		out[i] = string(b)
-	}
-	return out
 }

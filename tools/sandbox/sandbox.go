@@ -7,6 +7,9 @@
 // namespaces decide what is there at all, Landlock what may be done with it, seccomp closes what
 // neither covers. What a system can do is found by trying it (Probe), is promised when a call is
 // decided upon (Support.Holds), and a start that cannot keep the promise is refused.
+//
+// On macOS sandbox-exec starts the command, with a profile made for it (seatbelt.go). Where nothing
+// confines (the BSDs, and Linux under the build tag portable), no access holds.
 package sandbox
 
 import (
@@ -46,12 +49,13 @@ const (
 
 // Support is what this system can enforce.
 type Support struct {
-	Landlock   int      `json:"landlock"`          // ABI version; 0 is none
-	Namespaces bool     `json:"namespaces"`        // for read and write: user, pid, mount, net and ipc namespaces
-	Hiding     bool     `json:"hiding"`            // for full: pid and mount namespaces, with a user namespace where they need one
-	Seccomp    bool     `json:"seccomp"`           // for this processor's architecture
-	Open       bool     `json:"open,omitempty"`    // full commands run in no namespace, by configuration
-	Missing    []string `json:"missing,omitempty"` // what is not to be had, and how to get it, as sentences
+	Landlock   int      `json:"landlock"`           // ABI version; 0 is none
+	Namespaces bool     `json:"namespaces"`         // for read and write: user, pid, mount, net and ipc namespaces
+	Hiding     bool     `json:"hiding"`             // for full: pid and mount namespaces, with a user namespace where they need one
+	Seccomp    bool     `json:"seccomp"`            // for this processor's architecture
+	Seatbelt   bool     `json:"seatbelt,omitempty"` // for read and write, on macOS: sandbox-exec
+	Open       bool     `json:"open,omitempty"`     // full commands run in no namespace, by configuration
+	Missing    []string `json:"missing,omitempty"`  // what is not to be had, and how to get it, as sentences
 }
 
 // Holds says whether a call with this access keeps to it: one that reads may be declared a read,
@@ -61,9 +65,9 @@ func (s Support) Holds(a Access) bool {
 	switch a {
 	case Read:
 		// A mount that is read-only lets a FIFO be written: that takes Landlock.
-		return s.Seccomp && (s.Namespaces && s.Landlock > 0 || s.Landlock >= abiScopes)
+		return s.Seatbelt || s.Seccomp && (s.Namespaces && s.Landlock > 0 || s.Landlock >= abiScopes)
 	case Write:
-		return s.Seccomp && s.Namespaces
+		return s.Seatbelt || s.Seccomp && s.Namespaces
 	case Full:
 		return s.Hiding && !s.Open
 	}
@@ -78,6 +82,9 @@ func (s Support) Level(a Access) string {
 			layers = append(layers, "namespaces")
 		}
 	} else {
+		if s.Seatbelt {
+			layers = append(layers, "sandbox-exec")
+		}
 		if s.Namespaces {
 			layers = append(layers, "namespaces")
 		}

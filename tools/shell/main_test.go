@@ -42,3 +42,8 @@ func newBench(t *testing.T) *bench {
 	b.Use(New(Options{Calls: calls, Exe: b.Executable(), Environ: toolstest.Environ(), Hidden: []string{"OTHER_KEY", "SECRET_TOKEN"}, Denied: []string{b.State, calls}}))
 	return b
 }
+
+func (b *bench) shell() shell {
+	b.T.Helper()
+	return b.Tool("shell").(shell)
+}

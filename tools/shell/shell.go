@@ -345,6 +345,10 @@ func (t shell) Find(_ context.Context, c tools.Call) recovery.ProcessEvidence {
 func named(processes []runner.Process) []string {
 	var list []string
 	for _, p := range processes {
+		if p.Pid == 0 { // it does not show which one it is
+			list = append(list, p.Name)
+			continue
+		}
 		list = append(list, strings.TrimSpace(fmt.Sprintf("process %d %s", p.Pid, p.Name)))
 	}
 	return list
@@ -370,7 +374,7 @@ func (t shell) Kill(ctx context.Context, c tools.Call) ([]string, error) {
 	default:
 		return nil, nil
 	}
-	left, err := runner.Sweep(ctx, *seen.Began)
+	left, err := runner.Sweep(ctx, folder, *seen.Began)
 	if err != nil && len(left) == 0 {
 		return []string{"something that the command started"}, err
 	}

@@ -23,11 +23,6 @@ import (
 	"agent/tools/toolstest"
 )
 
-func (b *bench) shell() shell {
-	b.T.Helper()
-	return b.Tool("shell").(shell)
-}
-
 func TestShellResults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args    args
@@ -253,7 +248,7 @@ func TestShellNeverStarted(t *testing.T) {
 // repeated.
 func TestShellRunnerKilled(t *testing.T) {
 	b := newBench(t)
-	c, err := b.Prepare("shell", b.Call("shell", args{"command": "setsid sleep 600 & echo begun; wait"}))
+	c, err := b.Prepare("shell", b.Call("shell", args{"command": stray + " & echo begun; wait"}))
 	if err != nil {
 		t.Fatal(err)
 	}

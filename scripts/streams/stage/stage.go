@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"agent/tools/process"
+	"agent/tools/process/procfs"
 )
 
 // Stage is one of them. Its methods are for one goroutine.
@@ -228,7 +228,7 @@ func (w *Stage) EndRuns() error {
 	}
 	return Wait(context.Background(), time.Minute, "they are gone", func() (bool, error) {
 		there := slices.ContainsFunc(pids, func(pid string) bool { // one that ends has no environment any more, and its locks yet
-			stat, err := process.ReadStat(pid)
+			stat, err := procfs.Read(pid)
 			return err == nil && !stat.Dead()
 		})
 		return !there && len(w.Processes()) == 0, nil

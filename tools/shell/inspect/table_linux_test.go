@@ -1,3 +1,7 @@
+//go:build !portable
+
+// What a file of a lost command tells stands on the time at which it was made, which POSIX has not.
+
 package inspect
 
 import (

@@ -1,3 +1,5 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
 package runner
 
 import (
@@ -34,14 +36,12 @@ type wire struct {
 	Before   *gitrepo.Snapshot
 }
 
-func supported() error { return nil }
-
 // Start starts `exe __runner <folder>` in a session of its own, with env as the runner's own
 // environment and nothing of the host but the call's lock and specification. After it the lock is
 // the runner's alone: the host's end changes nothing for it. The start of the call must be durable
 // before. If Start returns an error nothing runs, and the job is still the caller's to Abandon.
 func (j *Job) Start(exe string, env []string) error {
-	job, err := j.spec.pack()
+	job, sent, err := j.spec.pack()
 	if err != nil {
 		return fmt.Errorf("start runner of call %s: %w", j.spec.Mark(), err)
 	}
@@ -53,8 +53,8 @@ func (j *Job) Start(exe string, env []string) error {
 	cmd.ExtraFiles = []*os.File{j.lock.File(), job}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
-	_ = job.Close() // a file in memory: closing it can lose nothing
-	if err != nil {
+	_ = job.Close() // the runner has its own copy: closing this one can lose nothing
+	if sent(err == nil); err != nil {
 		return fmt.Errorf("start runner of call %s: %w", j.spec.Mark(), err)
 	}
 	// Its end is known by the lock; waiting only reaps it, and how it ended says nothing about the
@@ -66,34 +66,18 @@ func (j *Job) Start(exe string, env []string) error {
 	return nil
 }
 
-// pack puts the specification into a file that exists only in memory.
-func (s Spec) pack() (*os.File, error) {
-	b, err := json.Marshal(wire{
+// encode is a Spec as it travels.
+func (s Spec) encode() ([]byte, error) {
+	return json.Marshal(wire{
 		Identity: s.Identity, Script: []byte(s.Script), Shell: sandbox.ToBytes(s.Shell), Dir: []byte(s.Dir), Env: sandbox.ToBytes(s.Env),
 		Timeout: s.Timeout, Keep: s.Keep, Grace: s.Grace, Sandbox: s.Sandbox, Before: s.Before,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return sandbox.MemoryFile("agent-call", b)
 }
 
-// unpack reads what pack wrote.
-func unpack(f *os.File) (Spec, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return Spec{}, err
-	}
-	b := make([]byte, info.Size())
-	if _, err := f.ReadAt(b, 0); err != nil {
-		return Spec{}, err
-	}
-	var w wire
-	if err := json.Unmarshal(b, &w); err != nil {
-		return Spec{}, err
-	}
+// spec is the way back from encode.
+func (w wire) spec() Spec {
 	return Spec{
 		Identity: w.Identity, Script: string(w.Script), Shell: sandbox.ToStrings(w.Shell), Dir: string(w.Dir), Env: sandbox.ToStrings(w.Env),
 		Timeout: w.Timeout, Keep: w.Keep, Grace: w.Grace, Sandbox: w.Sandbox, Before: w.Before,
-	}, nil
+	}
 }

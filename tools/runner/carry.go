@@ -1,3 +1,5 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
 package runner
 
 import (
@@ -5,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"agent/recovery/fault"
 )
@@ -18,7 +18,7 @@ func (k *keeper) carryOut() (*command, Exit, error) {
 		return nil, k.neverRan(CauseCancelled, why), nil
 	}
 	k.hit(fault.RunnerBegins)
-	c, unable := ready(k.spec, k.spool) // that it cannot be started is news only of a call that began
+	c, unable := k.ready() // that it cannot be started is news only of a call that began
 	k.hit(fault.RunnerReady)
 	drop := func() {
 		if unable == nil {
@@ -89,12 +89,8 @@ func (k *keeper) stop(c *command, cause Cause, message string) (Cause, string) {
 		return "", ""
 	default:
 	}
-	t := tree{session: k.me.Pid, mark: MarkName + "=" + k.spec.Mark(), parent: k.me.Pid, self: k.me.Pid}
-	left, err := t.end(k.spec.Grace)
+	left, err := k.end(c)
 	if err != nil {
-		// Without a list of processes the group is what can be reached. Its number is ours until
-		// the command is reaped.
-		_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
 		message += fmt.Sprintf("; something that it started may still be running: %v", err)
 	}
 	// Its record must not be written while it runs, however long a kill takes.
@@ -102,33 +98,13 @@ func (k *keeper) stop(c *command, cause Cause, message string) (Cause, string) {
 	var alive []string
 	for _, p := range left {
 		if p.Pid != c.cmd.Process.Pid {
-			alive = append(alive, fmt.Sprintf("%d %s", p.Pid, p.Name))
+			alive = append(alive, p.brief())
 		}
 	}
 	if len(alive) > 0 {
 		message += "; may still be running: " + strings.Join(alive, ", ")
 	}
 	return cause, message
-}
-
-// end asks every process of the tree to end, waits for the grace time, and kills what is left.
-func (t tree) end(grace time.Duration) ([]Process, error) {
-	members, _, err := t.find()
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range members {
-		_ = send(p, unix.SIGTERM) // what this does not reach is killed below, or reported as left
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
-	pause := newBackoff(2*time.Millisecond, 50*time.Millisecond)
-	for len(members) > 0 && pause.wait(ctx, nil) {
-		if members, _, err = t.find(); err != nil {
-			return nil, err
-		}
-	}
-	return t.kill(context.Background(), deathTime)
 }
 
 // conclude makes the exit record of a command that has ended, and the spool durable.
