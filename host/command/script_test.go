@@ -106,7 +106,7 @@ func hear(signals ...os.Signal) {
 // from are not built once more: on a machine that has built nothing before, that alone could take
 // longer than go test lets a package take.
 func build(dir string) error {
-	args := []string{"build", "-tags", "urfave_cli_no_template", "-o", filepath.Join(dir, "agent"), "agent"}
+	args := []string{"build", "-tags", buildTags, "-o", filepath.Join(dir, "agent"), "agent"}
 	cgo := "CGO_ENABLED=0"
 	if raceEnabled {
 		args, cgo = append([]string{"build", "-race"}, args[1:]...), "CGO_ENABLED=1"
@@ -134,6 +134,8 @@ func TestScripts(t *testing.T) {
 			switch name {
 			case "root": // who may read everything
 				return os.Geteuid() == 0, nil
+			case "confined": // what commands do is kept to their access
+				return confines, nil
 			case "reftable":
 				return hasReftable(), nil
 			}

@@ -17,6 +17,7 @@ import (
 	"agent/db"
 	"agent/host"
 	"agent/host/drive/disknote"
+	"agent/tools/runner"
 )
 
 // Level says how much a finding matters.
@@ -235,13 +236,16 @@ func (f *Findings) temporary(home string) {
 
 // platform says what this system cannot keep.
 func (f *Findings) platform() {
-	if runtime.GOOS == "linux" {
-		f.OK(areaPlatform, "linux/%s: every promise is kept here", runtime.GOARCH)
-		return
+	lost := runner.Limits()
+	if runtime.GOOS != "linux" {
+		lost = append(lost, "a file system on the network is not recognised")
 	}
-	f.Warn(areaPlatform, "run it on Linux where the promises matter",
-		"%s: commands cannot outlive the host, so shell is refused; whether a lock is held cannot be seen without taking it; "+
-			"a file system on the network is not recognised; a reboot is taken for a crash", runtime.GOOS)
+	if len(lost) == 0 {
+		f.OK(areaPlatform, "%s/%s: every promise is kept here", runtime.GOOS, runtime.GOARCH)
+	}
+	for _, what := range lost {
+		f.Warn(areaPlatform, "run it on Linux where that matters", "%s/%s: %s", runtime.GOOS, runtime.GOARCH, what)
+	}
 }
 
 // Examine looks at everything that the store, the locks and the calls' folders say. With fix it

@@ -4,8 +4,27 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
+
+	"agent/tools/runner"
 )
+
+// What the system does not keep of a command is a warning each; where that is nothing, it says so.
+func TestPlatform(t *testing.T) {
+	var f Findings
+	f.platform()
+	lost := runner.Limits()
+	if runtime.GOOS == "linux" && len(lost) == 0 {
+		lost = []string{"every promise is kept here"}
+	}
+	for _, what := range lost {
+		if !slices.ContainsFunc(f, func(f Finding) bool { return strings.Contains(f.What, what) }) {
+			t.Errorf("nothing says that %s: %+v", what, f)
+		}
+	}
+}
 
 // An absent state folder is no fault, and a file in its place, or in it for others to read, is one.
 func TestFolder(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 
 func supported() error { return ErrUnsupported }
 
+// Limits says what of a command this system does not keep.
+func Limits() []string { return []string{"shell is refused: " + ErrUnsupported.Error()} }
+
 func survivors(string, Began) ([]Process, error) { return nil, ErrUnsupported }
 
 func keeps(string) string { return "" }

@@ -195,3 +195,6 @@ func killExactly(b Began) error {
 }
 
 func supported() error { return nil }
+
+// Limits says what of a command this system does not keep: nothing here.
+func Limits() []string { return nil }

@@ -207,3 +207,16 @@ func killExactly(folder, lock string, b Began) error {
 }
 
 func supported() error { return nil }
+
+// Limits says what of a command this system does not keep, as sentences.
+func Limits() []string {
+	lost := []string{
+		"a process that leaves the process group of its command (a daemon, setsid) is not stopped with it: it is reported as possibly running, without its name",
+		"such a process that closes what it inherited, too, is not seen once the runner of its command was killed",
+		"a process is signalled by its number while a lock shows that it lives: one that ends in that moment could be mistaken for the next with its number",
+	}
+	if process.Boot() == "" {
+		lost = append(lost, "a reboot is taken for a crash")
+	}
+	return lost
+}

@@ -1,0 +1,9 @@
+//go:build !linux || portable
+
+package command_test
+
+// buildTags are those of the binary that is tried, and confines says whether it confines commands.
+const (
+	buildTags = "urfave_cli_no_template,portable"
+	confines  = false
+)
