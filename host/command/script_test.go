@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agent/tools/process"
 	"agent/tools/sandbox"
 )
 
@@ -134,6 +135,8 @@ func TestScripts(t *testing.T) {
 			switch name {
 			case "root": // who may read everything
 				return os.Geteuid() == 0, nil
+			case "boots": // a reboot differs from a crash
+				return process.Boot() != "", nil
 			case "confined": // what commands do is kept to their access
 				return confines, nil
 			case "reftable":

@@ -175,7 +175,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 		return false, errors.Join(err, os.Remove(dir))
 	}
 	l := &lab.Lab{Dir: dir, Short: o.short, Mounts: mounts, Report: lab.NewReport(out, o.mode(), o.seed)}
-	if o.meetsFaults() {
+	if l.Exe = o.exe; o.meetsFaults() {
 		l.NoteUntried(faults(), o.only)
 	}
 	if o.exe == "" {

@@ -5,6 +5,7 @@
 package boot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,28 @@ func Fault() lab.Fault {
 	}
 }
 
-func needs(*lab.Lab) error { return machine.NeedsBoot() }
+func needs(l *lab.Lab) error {
+	if err := machine.NeedsBoot(); err != nil || l.Exe == "" {
+		return err
+	}
+	return namesBoots(l.Exe)
+}
+
+// namesBoots refuses a binary that is given and was built as for systems on which a boot has no
+// name.
+func namesBoots(exe string) error {
+	home, err := os.MkdirTemp("", "crashlab-boots-")
+	if err != nil {
+		return err
+	}
+	c := exec.Command(exe, "doctor")
+	c.Env, c.Dir = append(world.PlainEnv(), "HOME="+home), home
+	text, err := c.CombinedOutput()
+	if err == nil && bytes.Contains(text, []byte("a reboot is taken for a crash")) {
+		err = errors.New("to this binary a reboot is a crash")
+	}
+	return errors.Join(err, os.RemoveAll(home))
+}
 
 // run kills everything at every fault point and goes on with another boot id, beside a process that
 // looks like what was left of the call.

@@ -17,6 +17,12 @@ broken() { echo "BROKEN: $*" >&2; exit 1; }
 # untried TEXT: the attack cannot be made by this user or on this machine. Ends the script.
 untried() { echo "$*"; exit 77; }
 
+# confined ACCESS: ends the script where the binary keeps no command to the access.
+confined() {
+	"$AGENT" doctor >"$WORK/doctor.out" 2>&1 </dev/null || fail 'doctor finds something wrong before anything was done'
+	! grep -qE "access $1: (what it should|nothing confines)" "$WORK/doctor.out" || untried "nothing keeps a command to access $1 here"
+}
+
 # fail TEXT: the script itself does not come on, which says nothing about the promise. Ends the
 # script.
 fail() { echo "ERROR: $*" >&2; exit 2; }

@@ -6,6 +6,7 @@
 # nodes and to files, from workspaces in each of these places.
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
+confined read
 
 sites=()
 trap 'rm -rf "${sites[@]}"' EXIT

@@ -6,6 +6,7 @@
 # undoes the hiding itself, by umount or nsenter, is a limit that README names.)
 set -euo pipefail
 . "$ATTACK_LIB/lib.bash"
+confined full
 
 if [ -z "${INNER:-}" ]; then
 	unshare -m --propagation private true 2>/dev/null || untried 'this user may not mount anything'
