@@ -22,7 +22,7 @@ func measures() map[string]bool {
 		"db/prune/remove.go": true, "db/prune/rows.go": true, "host/prune/prune.go": true,
 		"tools/githook/githook.go": true, "tools/gitrepo/history/marker.go": true, // compared with what git wrote
 		"tools/mcp/set.go": true, "tools/mcp/stdio.go": true, "tools/mcp/tool.go": true,
-		"tools/runner/command_linux.go": true, "tools/runner/sweep_linux.go": true,
+		"tools/runner/command_linux.go": true, "tools/runner/command_posix.go": true, "tools/runner/stream.go": true, "tools/runner/sweep_linux.go": true,
 	}
 }
 
