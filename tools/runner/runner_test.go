@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"strings"
 	"testing"
 
 	"agent/tools/runner"
@@ -15,6 +16,15 @@ func TestIdentityOf(t *testing.T) {
 	for _, other := range []string{"/state/calls/r-1/x", "/state/calls/r-1/1-2", "/state/calls/r-1/a-b-c"} {
 		if _, ok := runner.IdentityOf(other); ok {
 			t.Errorf("%s is taken for a call's folder", other)
+		}
+	}
+}
+
+// Who cannot have a command here reads what to do instead.
+func TestUnsupportedSaysWhatToDo(t *testing.T) {
+	for _, hint := range []string{"Linux", "macOS", "WSL"} {
+		if !strings.Contains(runner.ErrUnsupported.Error(), hint) {
+			t.Errorf("%q does not name %s", runner.ErrUnsupported, hint)
 		}
 	}
 }
