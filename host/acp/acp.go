@@ -40,7 +40,6 @@ type editor struct {
 	mu       sync.Mutex
 	sessions map[protocol.SessionId]*session
 	name     string // of the editor, as it says
-	forms    bool   // it can show a form
 	watching sync.WaitGroup
 	order    order
 }
@@ -82,8 +81,16 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 // lastWords is how long an editor may take for what is on its way to it.
 const lastWords = time.Second
 
-// handle carries out what the editor asks for or says.
+// handle carries out what the editor asks for or says. No error of it holds a secret.
 func (e *editor) handle(ctx context.Context, method string, params json.RawMessage) (any, *protocol.RequestError) {
+	r, err := e.carryOut(ctx, method, params)
+	if err != nil {
+		err.Message = e.App.Redacted(err.Message)
+	}
+	return r, err
+}
+
+func (e *editor) carryOut(ctx context.Context, method string, params json.RawMessage) (any, *protocol.RequestError) {
 	switch method {
 	case protocol.AgentMethodSessionPrompt:
 		ctx, begun := e.order.prompt(ctx)

@@ -34,7 +34,8 @@ type keeper struct {
 	me     Process
 	spool  *spool
 	hit    func(fault.Point)
-	means  // what this system adds
+	//lint:ignore U1000 it is empty on Linux
+	means // what this system adds
 }
 
 // Main is the runner process: it carries out the call prepared in folder, whose lock and
