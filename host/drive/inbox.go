@@ -31,6 +31,7 @@ type inbox struct {
 	waker  *stream.Subscription
 	passed []journal.CallResolved // decisions about calls of other runs that were left for this one
 	heard  []db.InboxRow          // what persons say to the model, until it can be added
+	waits  bool                   // a decision on a call that has no outcome yet was seen
 }
 
 // readInbox takes what other processes left for the owner: a cancel, a decision on an unknown call,
@@ -46,7 +47,8 @@ func (in *inbox) readInbox(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		if in.taken(r.ID) || in.early(r) {
+		early := in.early(r)
+		if in.waits = in.waits || early; early || in.taken(r.ID) {
 			continue
 		}
 		if r.Kind == InboxTell && !in.state.Created.Authored {

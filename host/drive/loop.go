@@ -112,6 +112,9 @@ func (d *driver) step(ctx context.Context) error {
 // comes next: a message is for the model, whose answer so far is kept.
 func (d *driver) lastWords(ctx context.Context) (bool, error) {
 	before := d.state.Seq
+	if d.state.Created.Authored && !d.inbox.waits { // no model is there, and nobody decided on a call
+		return false, nil
+	}
 	if err := d.inbox.readInbox(ctx); err != nil {
 		return false, err
 	}

@@ -76,7 +76,7 @@ const Command = "__runner"
 const MarkName = "AGENT_CALL"
 
 // ErrUnsupported is returned where this system cannot run commands so that they outlive the host.
-var ErrUnsupported = errors.New("a command that outlives the host needs Linux, macOS or a BSD; on Windows run agent inside WSL")
+var ErrUnsupported = errors.New("a command that outlives the host needs Linux, macOS or a BSD; on Windows use it inside WSL")
 
 // Identity names one attempt of one call. Records in a folder count only if they carry the same
 // identity.
