@@ -82,7 +82,10 @@ read x < below; echo $$ $! > here; read x < go`)
 // mark and its processes. Another boot id proves that nothing is left; a trace that names nothing
 // proves nothing. TOOL-05.
 func TestTraceOfTheLost(t *testing.T) {
-	c := newCall(t, `sleep 1000 & setsid sleep 1000 & echo > here; read x < go`)
+	// A process on its way to another program has no environment to be found by.
+	c := newCall(t, `sleep 1000 & a=$!; setsid sleep 1000 & b=$!
+until [ "$(cat /proc/$a/comm /proc/$b/comm | tr -d '\n')" = sleepsleep ]; do :; done
+echo > here; read x < go`)
 	here := c.fifo("here")
 	c.fifo("go")
 	c.start()
