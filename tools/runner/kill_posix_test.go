@@ -56,7 +56,10 @@ func confined(t *testing.T, a sandbox.Access, script string) *call {
 // reported, nothing is signalled by a number that may be another's, and what is kept of the call
 // shows when it is gone. TOOL-05.
 func TestRunnerKilledByGroup(t *testing.T) {
-	c := newCall(t, `sleep 1000 & a=$!; env -i sleep 1000 & b=$!; setsid sleep 1000 & echo $$ $a $b $! > here; read x < go`)
+	c := newCall(t, `sleep 1000 & a=$!; env -i sleep 1000 & b=$!
+setsid sh -c 'echo > left; exec sleep 1000' & read x < left
+echo $$ $a $b $! > here; read x < go`)
+	c.fifo("left") // a process is killed with the group until it has left it
 	here := c.fifo("here")
 	c.fifo("go")
 	c.start()
