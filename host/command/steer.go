@@ -100,7 +100,7 @@ func (s *session) offerStop(out host.Outcome) error {
 		return nil
 	}
 	if !signals.Again(stopPatience, func() {
-		s.app.Say(s.app.Err, "Ctrl-C within 2 seconds asks whether it is to end too")
+		s.app.Say(s.app.Err, "Ctrl-C within 2 seconds asks whether the command is to end too")
 	}) {
 		return nil
 	}

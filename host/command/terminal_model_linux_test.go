@@ -129,7 +129,7 @@ func TestModelKnowsItPlans(t *testing.T) {
 	}
 }
 
-// After Ctrl-C the command goes on; a second one within two seconds asks whether it is to end too.
+// After Ctrl-C the command goes on; a second one within two seconds asks whether the command is to end too.
 // It ends, or it does not, and a resume says which. // issue 17, part 2
 func TestSecondCtrlCAsksAboutTheCommand(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestSecondCtrlCAsksAboutTheCommand(t *testing.T) {
 		s := sit(t, w, "", "run", "--runbook", "-f", "book.md")
 		s.until("│ begins")
 		s.types("\x03")
-		s.until("Ctrl-C within 2 seconds asks whether it is to end too")
+		s.until("Ctrl-C within 2 seconds asks whether the command is to end too")
 		s.types("\x03")
 		s.until("press s/n: ")
 		s.types(key)
@@ -161,7 +161,7 @@ func TestAStoppedCommandIsDecided(t *testing.T) {
 	s := sit(t, w, "", "run", "--mode", "auto", "begin")
 	s.until("│ under way")
 	s.types("\x03")
-	s.until("Ctrl-C within 2 seconds asks whether it is to end too")
+	s.until("Ctrl-C within 2 seconds asks whether the command is to end too")
 	s.types("\x03")
 	s.until("press s/n: ")
 	s.types("s")
