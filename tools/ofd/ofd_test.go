@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -26,13 +28,22 @@ func TestMain(m *testing.M) {
 			ok, err = f.TryLock()
 		}
 		fmt.Println(ok, err)
-		select {}
+		untilKilled()
+		runtime.KeepAlive(f)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "__keep" {
 		fmt.Println("kept")
-		select {}
+		untilKilled()
 	}
 	os.Exit(m.Run())
+}
+
+// untilKilled waits for a signal: where a process waits for nothing at all, Go ends it as
+// deadlocked, and its lock goes.
+func untilKilled() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	<-c
 }
 
 func open(t *testing.T, path string) *ofd.File {

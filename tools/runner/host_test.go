@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -27,8 +29,12 @@ func host(args []string) {
 	if err == nil && args[2] == "start" {
 		err = j.Start(os.Args[0], nil)
 	}
+	// A process that waits for nothing at all is ended by Go as deadlocked.
+	killed := make(chan os.Signal, 1)
+	signal.Notify(killed, os.Interrupt)
 	fmt.Println("ready", err)
-	select {}
+	<-killed
+	runtime.KeepAlive(j) // and so its lock
 }
 
 // hostProcess runs host in a process and returns when it has done its part; kill is SIGKILL and
