@@ -129,8 +129,8 @@ func TestModelKnowsItPlans(t *testing.T) {
 	}
 }
 
-// After Ctrl-C the command goes on; a second one within two seconds asks whether the command is to end too.
-// It ends, or it does not, and a resume says which. // issue 17, part 2
+// After Ctrl-C the command goes on; a second one within two seconds asks whether the command is to
+// end too. It ends, or it does not, and a resume says which. // issue 17, part 2
 func TestSecondCtrlCAsksAboutTheCommand(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"s", "n"} {
