@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"agent/recovery/fault"
 )
@@ -137,6 +138,7 @@ func (k killing) carryOut(t *testing.T) {
 			k.judge(t, f, dir)
 			return
 		case killed && k.harm != "" && !harmed:
+			commandsEnd(t, home) // one that goes on would read what is harmed
 			harmed = k.harmOne(t, dir, home)
 		}
 		if args = next(t, dir, home); args == nil {
@@ -145,6 +147,21 @@ func (k killing) carryOut(t *testing.T) {
 		}
 	}
 	t.Fatalf("it came to no end")
+}
+
+// commandsEnd waits until no command of a state folder runs.
+func commandsEnd(t *testing.T, home string) {
+	t.Helper()
+	late := time.After(patience)
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for len(processes(home, "__runner")) > 0 {
+		select {
+		case <-again.C:
+		case <-late:
+			t.Fatal("a command does not end")
+		}
+	}
 }
 
 // next is what a person does: a question is answered, else the flow is resumed; nil at its end.
