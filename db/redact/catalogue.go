@@ -51,6 +51,7 @@ type shape struct {
 	before int  // bytes before the word in which a match lies
 	reach  int  // bytes after it
 	long   bool // it goes on beyond that as long as there is no blank and no quote
+	border bool // a match begins where a word begins or ends
 }
 
 // exception is a list of what is no secret.
@@ -164,6 +165,7 @@ func shapeOf(d ruleData) shape {
 		assign: strings.HasPrefix(d.Regex, assignHead) && tree.Op == syntax.OpConcat,
 		long:   longest(tree) > mostReach,
 		reach:  min(max(longest(tree)+8, nearReach), mostReach),
+		border: flatten(tree)[0].Op == syntax.OpWordBoundary,
 	}
 	f.before = f.reach
 	switch {

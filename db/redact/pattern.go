@@ -175,6 +175,9 @@ func (p *patterns) try(r *rule, text string, from, to int, add func(from, to int
 	if from == to {
 		return // nothing is left
 	}
+	if r.shape().border && from > 0 && wordByte(text[from-1]) {
+		from += span(text[from:to], to-from, wordByte) // a word that is cut in two begins nothing
+	}
 	near := text[from:to]
 	for _, m := range r.regex().FindAllStringSubmatchIndex(near, -1) {
 		match := strings.Trim(near[m[0]:m[1]], "\n")

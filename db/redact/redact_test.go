@@ -76,3 +76,17 @@ func TestKnownValueInEveryForm(t *testing.T) {
 		})
 	}
 }
+
+// What a rule takes for the beginning of a word is one in the whole text too, and not only where
+// the piece begins that the rule is shown: a later word of the same rule finds nothing in what a
+// stream has given out.
+func TestPieceOfARuleBeginsNoWord(t *testing.T) {
+	const key = "AKIAQYLPMN5HFIQR7XYA"
+	for gap := range 200 {
+		text := "wide" + key + strings.Repeat(" ", gap+1) + key
+		got := New(nil).Find("", text)
+		if len(got) != 1 || got[0].From != len(text)-len(key) {
+			t.Fatalf("%d blanks between: got %v, want the second key alone", gap+1, got)
+		}
+	}
+}
