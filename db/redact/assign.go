@@ -78,7 +78,7 @@ func (a *assignment) value(text string, at int) (from, to int) {
 	}
 	if q := text[at]; q == '"' || q == '\'' || q == '`' {
 		a.quote = q
-		n := span(text[at+1:], longestValue, func(b byte) bool { return b != q && b != '\n' })
+		n := span(text[at+1:], longestValue, func(b byte) bool { return b != q && b != '\n' && b != '\r' })
 		if at+1+n < len(text) && text[at+1+n] != q {
 			a.quote = 0
 		}

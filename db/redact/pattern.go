@@ -182,7 +182,7 @@ func (p *patterns) try(r *rule, text string, from, to int, add func(from, to int
 	for _, m := range r.regex().FindAllStringSubmatchIndex(near, -1) {
 		match := strings.Trim(near[m[0]:m[1]], "\n")
 		a, b := r.secret(m, near)
-		if m[1] == len(near) && to < len(text) {
+		if m[1] == len(near) && to < len(text) && inRun(near[len(near)-1]) {
 			// The match may go on beyond what was looked at.
 			b = max(b, len(near)) + span(text[to:], 16*mostRun, inRun)
 		}

@@ -104,7 +104,7 @@ func boundary(buf []byte, from int) int {
 // ideographic says that a character is of a script without blanks, or a sign beside such ones: East
 // Asian, emoji.
 func ideographic(r rune) bool {
-	return r >= 0x2E80 && r < 0xA4D0 || r >= 0xAC00 && r < 0xD7A4 || r >= 0xFF01 && r < 0xFF61 || r >= 0x1F300 && r < 0x40000
+	return r >= 0x3000 && r < 0xA4D0 || r >= 0xAC00 && r < 0xD7A4 || r >= 0xFF01 && r < 0xFF61 || r >= 0x1F300 && r < 0x40000
 }
 
 // rounds is how often a piece is looked at anew because of what was found in it.
