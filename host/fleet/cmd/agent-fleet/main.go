@@ -1,0 +1,4 @@
+// Agent-fleet runs agent on many machines.
+package main
+
+func main() {}
