@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/worker"
-
 	"agent/fleet/custody"
 	"agent/fleet/seal"
 )
@@ -30,10 +27,8 @@ type Config struct {
 	Agent     string // the program
 	Witness   string // path of the socket; "" for one in Home
 
-	Converter converter.DataConverter // seals what goes to the engine
-	Register  func(worker.Registry)   // the workflows
-	Logger    *slog.Logger
-	Stdout    io.Writer
+	Logger *slog.Logger
+	Stdout io.Writer
 }
 
 const (

@@ -8,10 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
+
+	"agent/fleet/custody"
 )
 
 // engine notes when the engine was last heard of.
@@ -36,9 +39,15 @@ func (e *engine) intercept(ctx context.Context, method string, q, r any, c *grpc
 	return err
 }
 
-// attributes are those that lists of runs ask for.
-func attributes() []string {
-	return []string{"AgentStatus", "AgentHost", "AgentRepo", "AgentUser"}
+// attributes are those that lists of runs ask for, with their types.
+func attributes() map[string]enums.IndexedValueType {
+	return map[string]enums.IndexedValueType{
+		custody.AttrStatus.GetName():   custody.AttrStatus.GetValueType(),
+		custody.AttrHost.GetName():     custody.AttrHost.GetValueType(),
+		custody.AttrRepo.GetName():     custody.AttrRepo.GetValueType(),
+		custody.AttrUser.GetName():     custody.AttrUser.GetValueType(),
+		custody.AttrQuestion.GetName(): custody.AttrQuestion.GetValueType(),
+	}
 }
 
 // checkTime bounds the look at the engine at the start.
@@ -57,15 +66,15 @@ func checkNamespace(ctx context.Context, c client.Client, namespace string) erro
 		return fmt.Errorf("look at the search attributes of the namespace %s: %w", namespace, err)
 	}
 	var missing []string
-	for _, name := range attributes() {
-		if _, ok := has.GetCustomAttributes()[name]; !ok {
-			missing = append(missing, name)
+	for name, kind := range attributes() {
+		if got, ok := has.GetCustomAttributes()[name]; !ok || got != kind {
+			missing = append(missing, fmt.Sprintf("--name %s --type %s", name, kind))
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
 	slices.Sort(missing)
-	return fmt.Errorf("the namespace %s has no search attribute %s: temporal operator search-attribute create --namespace %s --type Keyword --name %s",
-		namespace, strings.Join(missing, ", "), namespace, strings.Join(missing, " --name "))
+	return fmt.Errorf("the namespace %s lacks search attributes: temporal operator search-attribute create --namespace %s %s",
+		namespace, namespace, strings.Join(missing, " "))
 }

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
 
+	"agent/fleet/codec"
 	"agent/fleet/custody"
 	"agent/fleet/log"
 	"agent/fleet/log/replay"
@@ -81,9 +82,7 @@ func checkAgent(ctx context.Context, a Agent) error {
 	if err != nil {
 		return fmt.Errorf("ask %s for its version: %w", a.Path, err)
 	}
-	if knows, err := a.knowsWitness(ctx); err != nil {
-		return err
-	} else if !knows {
+	if !a.knowsWitness(ctx) {
 		return fmt.Errorf("%s is agent %s, which is too old for a fleet: it has no agent run --witness; install a newer one", a.Path, version)
 	}
 	return nil
@@ -114,11 +113,16 @@ func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 
 // dial connects to the engine, and looks whether the namespace is one of a fleet.
 func (h *Host) dial(ctx context.Context) (client.Client, error) {
+	data, failure, err := codec.Converters(h.Key)
+	if err != nil {
+		return nil, err
+	}
 	dialing, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	c, err := client.DialContext(dialing, client.Options{
-		HostPort: h.Config.Engine, Namespace: h.Namespace, DataConverter: h.Converter, Identity: "agent-fleet worker " + h.Name,
-		Logger: tlog.NewStructuredLogger(h.logger),
+		HostPort: h.Config.Engine, Namespace: h.Namespace, DataConverter: data, FailureConverter: failure,
+		Identity: "agent-fleet worker " + h.Name,
+		Logger:   tlog.NewStructuredLogger(h.logger),
 		ConnectionOptions: client.ConnectionOptions{
 			DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(h.engine.intercept)},
 		},
@@ -148,7 +152,8 @@ func (h *Host) listen(c client.Client) (workers []worker.Worker, err error) {
 	all := worker.New(c, custody.CustodyQueue, worker.Options{WorkerStopTimeout: letGo})
 	all.RegisterActivityWithOptions(h.Fence, activity.RegisterOptions{Name: custody.ActivityFence})
 	all.RegisterWorkflowWithOptions(Drain, workflow.RegisterOptions{Name: workflowDrain})
-	h.Register(all)
+	all.RegisterWorkflow(custody.Custody)
+	all.RegisterWorkflow(custody.Scheduled)
 	workers = []worker.Worker{own, all}
 	for _, queue := range pools(h.Labels) {
 		fixed, err := worker.NewFixedSizeSlotSupplier(1)

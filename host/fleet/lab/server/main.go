@@ -17,7 +17,8 @@ type settings struct {
 	ip         string
 	db         string
 	namespaces []string
-	attributes []string
+	attributes []string // keywords
+	lists      []string // lists of keywords
 	log        string
 }
 
@@ -45,6 +46,7 @@ func parse(args []string, w io.Writer) (settings, error) {
 	names := f.String("namespace", "default", "`NAMES` to create, with commas between them")
 	attributes := f.String("search-attributes", "AgentStatus,AgentHost,AgentRepo,AgentUser",
 		"keyword `NAMES` that the namespaces have")
+	lists := f.String("list-attributes", "AgentQuestion", "`NAMES` of lists of keywords that they have")
 	level := f.String("log", "error", "`LEVEL` of the log on stderr: debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return settings{}, err
@@ -54,7 +56,7 @@ func parse(args []string, w io.Writer) (settings, error) {
 	}
 	return settings{
 		port: *port, ip: *ip, db: *db, log: *level,
-		namespaces: list(*names), attributes: list(*attributes),
+		namespaces: list(*names), attributes: list(*attributes), lists: list(*lists),
 	}, nil
 }
 

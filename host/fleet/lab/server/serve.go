@@ -116,6 +116,9 @@ func prepare(s settings, conf *config.SQL) error {
 	for _, name := range s.attributes {
 		attributes[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
 	}
+	for _, name := range s.lists {
+		attributes[name] = enums.INDEXED_VALUE_TYPE_KEYWORD_LIST
+	}
 	for _, name := range s.namespaces {
 		ns, err := sqlite.NewNamespaceConfig(here, name, false, attributes)
 		if err != nil {
