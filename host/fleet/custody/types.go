@@ -13,8 +13,9 @@ type Run struct {
 	Prompt string   `json:"prompt"`          // its text, or the text of the file that was named
 	File   string   `json:"file,omitempty"`  // the file's name
 	Git    string   `json:"git,omitempty"`   // URL@COMMIT of the workspace; "" for an empty folder
-	Away   Duration `json:"away,omitempty"`  // how long a silent host keeps it
+	Away   Duration `json:"away,omitempty"`  // how long a silent host keeps it; 0: DefaultAway, less: not at all
 	Files  string   `json:"files,omitempty"` // folder of the workspace that every host has; "" for one of its own
+	Was    *State   `json:"was,omitempty"`   // set by the workflow alone: what it knew before its history was begun anew
 }
 
 // Duration is a span of time in nanoseconds, as Go writes it.
@@ -48,13 +49,17 @@ type Request struct {
 	Place   string     `json:"place,omitempty"` // such as 2.0 confirm_action
 }
 
-// Drive is the input of the activity that has a host drive a run.
+// Drive is the input of the activity that has a host drive a run. It looks where the run stands
+// before it does anything, since the same Drive may come twice, and since the engine loses some.
+// A Drive that is cancelled lets go of the run and leaves its driver alone: the next one, which may
+// come before the cancelled one has noticed, says what is to be done.
 type Drive struct {
 	Run  Run  `json:"run"` // whole, since any host may be the first one to hear of it
 	Step Step `json:"step"`
 }
 
-// Report is how far a run came on a host, and why the host stopped driving it.
+// Report is how far a run came on a host, and why the host stopped driving it. With the cause
+// CauseRecord the run has begun, and its record is nowhere to be found.
 type Report struct {
 	Status  string   `json:"status"`            // of the run: completed, failed, cancelled, waiting, interrupted
 	Cause   string   `json:"cause,omitempty"`   // of an interruption: log, model, store, crash, reboot, shutdown, moved …
@@ -85,20 +90,24 @@ type Outcome struct {
 	Host string `json:"host"`
 }
 
-// Where says where a run is: the answer of the query "where", and what lists are made of.
+// Where says where a run is: the answer of the query "where", and, sealed in the memo of the
+// workflow, what lists are made of.
 type Where struct {
 	Run     string    `json:"run"`
 	Status  string    `json:"status"` // queued, running, waiting, unreachable, moving, parked, completed, failed, cancelled
 	Host    string    `json:"host,omitempty"`
 	Since   time.Time `json:"since"`
 	Request *Request  `json:"request,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // of a parked run, or what a queued one waits for
-	Next    string    `json:"next,omitempty"`   // the command that a person may want
-	Report  *Report   `json:"report,omitempty"` // the last one
+	Reason  string    `json:"reason,omitempty"`  // of a parked run, or what a queued one waits for
+	Next    string    `json:"next,omitempty"`    // the command that a person may want
+	Report  *Report   `json:"report,omitempty"`  // the last one
+	By      string    `json:"by,omitempty"`      // who asked for it
+	Refused int       `json:"refused,omitempty"` // how many answers its questions did not take; part of an update's id
 }
 
 // Offer is the input of the activity with which a host takes a run: it is taken from the pool's
-// queue only by a host with a free slot.
+// queue only by a host with a free slot. A move to a host comes by the host's own queue. A host that
+// cannot have it, or that is in Not, answers with an error, and the offer goes on.
 type Offer struct {
 	Run    string   `json:"run"`
 	Labels []string `json:"labels,omitempty"`
@@ -113,6 +122,8 @@ type Taken struct {
 
 // Fence is the input of the activity that ends the custody of a host that is gone: it appends a
 // claim, and with Cancel the end, to the log, so that the host can start nothing even if it returns.
+// It comes by [CustodyQueue], to any worker, whether it has a free slot or not, and answers with
+// nothing, or with a [Report] of what the log says.
 type Fence struct {
 	Run    string `json:"run"`
 	Cancel bool   `json:"cancel,omitempty"`
@@ -129,6 +140,21 @@ const (
 	UpdateAnswer = "answer" // Answer -> Answer, the first one
 	UpdateMove   = "move"   // Move -> Where
 	UpdateResume = "resume" // nothing -> Where
+
+	// CustodyQueue is where every worker of a fleet carries out the workflows and the fences.
+	CustodyQueue = "custody"
+	// RunWorkflow is before the id of a run in the id of its workflow.
+	RunWorkflow = "run/"
+
+	// CauseRecord is the cause of a Report on a run that has begun and whose record is lost.
+	CauseRecord = "record"
+	// ErrorStopping is the type of the error with which a worker that stops lets go of a run: the
+	// run is asked for again at the same host, which is not taken for silent.
+	ErrorStopping = "stopping"
+
+	// MemoWhere and MemoDigest are in the memo of a workflow, sealed as everything is.
+	MemoWhere  = "where"
+	MemoDigest = "digest"
 
 	// PoolQueue is before the labels, sorted and joined with commas, of what a run asks for; a
 	// worker listens on the queue of each subset of its labels.
