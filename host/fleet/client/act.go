@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"agent/fleet/custody"
 )
@@ -44,7 +45,7 @@ func (c *Client) Answer(ctx context.Context, a custody.Answer) (run string, err 
 	if err != nil {
 		return run, err
 	}
-	if q := row.Request; q != nil && q.ID == a.Request && closed(q.Kind) && !slices.Contains(q.Choices, a.Text) {
+	if q := row.Request; q != nil && q.ID == a.Request && !takes(q, a.Text) {
 		return run, &RefusedError{what, fmt.Sprintf("%q is none of its answers, which are %s", a.Text, strings.Join(q.Choices, ", "))}
 	}
 	id := a.Request
@@ -220,24 +221,22 @@ func (c *Client) Workers(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// History reads the history of a run as the engine has it.
-func (c *Client) History(ctx context.Context, run string) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+// History is the history of a run as the engine has it, sealed, in JSON.
+func (c *Client) History(ctx context.Context, run string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, handledTime)
 	defer cancel()
-	req := &workflowservice.GetWorkflowExecutionHistoryRequest{Namespace: c.namespace, Execution: execution(run)}
-	var whole *workflowservice.GetWorkflowExecutionHistoryResponse
-	for {
-		got, err := c.engine.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
+	whole := &history.History{}
+	events := c.engine.GetWorkflowHistory(ctx, custody.RunWorkflow+run, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
 		if err != nil {
 			return nil, fmt.Errorf("read the history of run %s: %w", run, err)
 		}
-		if whole == nil {
-			whole = got
-		} else {
-			whole.History.Events = append(whole.History.Events, got.GetHistory().GetEvents()...)
-		}
-		if req.NextPageToken = got.GetNextPageToken(); len(req.NextPageToken) == 0 {
-			return whole, nil
-		}
+		whole.Events = append(whole.Events, e)
 	}
+	b, err := protojson.MarshalOptions{Indent: " "}.Marshal(whole)
+	if err != nil {
+		return nil, fmt.Errorf("read the history of run %s: %w", run, err)
+	}
+	return append(b, '\n'), nil
 }
