@@ -8,8 +8,9 @@ require (
 	agent v0.0.0
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/urfave/cli/v3 v3.14.0
+	go.temporal.io/api v1.63.5
 	go.temporal.io/sdk v1.50.0
-	pgregory.net/rapid v1.3.0
+	google.golang.org/protobuf v1.36.11
 )
 
 require (
@@ -27,7 +28,6 @@ require (
 	github.com/robfig/cron v1.2.0 // indirect
 	github.com/stretchr/objx v0.5.3 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
-	go.temporal.io/api v1.63.5 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
@@ -37,5 +37,4 @@ require (
 	google.golang.org/genproto/googleapis/api v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 	google.golang.org/grpc v1.83.2 // indirect
-	google.golang.org/protobuf v1.36.11 // indirect
 )

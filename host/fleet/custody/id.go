@@ -1,7 +1,6 @@
 package custody
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
@@ -20,11 +19,10 @@ func NewRunID() string {
 	return "r-" + alphabet.EncodeToString(b[:])
 }
 
-// KeyedRunID makes the id of the run that a start key stands for in a namespace.
-func KeyedRunID(fleet []byte, namespace, key string) string {
-	h := hmac.New(sha256.New, fleet)
-	h.Write([]byte("agent-fleet run\n" + namespace + "\n" + key))
-	return "r-" + alphabet.EncodeToString(h.Sum(nil)[:5])
+// KeyedRunID makes the id of the run that a start key stands for in a namespace. The MAC is that of
+// the fleet's key.
+func KeyedRunID(key, namespace string, mac func(text string) []byte) string {
+	return "r-" + alphabet.EncodeToString(mac("agent-fleet run\n" + namespace + "\n" + key)[:5])
 }
 
 // scheduledRunID makes the id of a run that a schedule starts: its workflow's id holds the

@@ -3,6 +3,7 @@ package custody
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -10,6 +11,9 @@ import (
 func (s State) reported(at time.Time, r Report) State {
 	s.Silence, s.SilentAt = 0, nil
 	s = s.learn(r.Facts, r.Place, r.Turn)
+	if r.Status == "waiting" && r.Request == nil && len(r.Unknown) > 0 {
+		r.Request = decision(r.Unknown[0])
+	}
 	s.Report = &r
 	brought := s.Answer != nil && !s.Moving && !s.Cancel // the host was asked to give the answer
 	if r.Refused == "" {
@@ -33,6 +37,13 @@ func (s State) reported(at time.Time, r Report) State {
 		return s.asked(at)
 	}
 	return s.interrupted(at, r)
+}
+
+// decision asks what is to be assumed of a call of unknown outcome, whose id its description begins
+// with.
+func decision(call string) *Request {
+	id, _, _ := strings.Cut(call, " ")
+	return &Request{ID: id, Kind: "unknown call", Text: call + ": outcome unknown"}
 }
 
 // take compares the question that the host knows of with those that were answered. The answer to a
