@@ -18,7 +18,7 @@ func main() {
 		Name: "agent-fleet", Usage: "run agent on many machines",
 		Commands: []*cli.Command{
 			runCommand(), lsCommand(), showCommand(), answerCommand(), cancelCommand(), moveCommand(), resumeCommand(),
-			attachCommand(), scheduleCommand(), setupCommand(), doctorCommand(), historyCommand(),
+			attachCommand(), scheduleCommand(), setupCommand(), doctorCommand(), historyCommand(), workerCommand(),
 		},
 	}
 	if err := root.Run(ctx, os.Args); err != nil {
