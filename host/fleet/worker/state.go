@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"agent/fleet/custody"
@@ -96,11 +99,16 @@ type shown struct {
 
 // show describes a run; nil where the state folder does not have it.
 func (a Agent) show(ctx context.Context, run string) (*shown, error) {
+	if _, err := os.Stat(filepath.Join(a.Home, "locks", run)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // no run begins without its lock
+	}
 	var out shown
 	err := a.call(ctx, &out, "show", "--json", run)
-	var refused *RefusedError
-	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "no run is called") {
-		return nil, nil
+	if errors.As(err, new(*RefusedError)) {
+		known, unlisted := a.knows(ctx, run)
+		if unlisted != nil || !known {
+			return nil, unlisted
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -109,6 +117,15 @@ func (a Agent) show(ctx context.Context, run string) (*shown, error) {
 		return nil, nil
 	}
 	return &out, nil
+}
+
+// knows reports whether a run is among those of the state folder.
+func (a Agent) knows(ctx context.Context, run string) (bool, error) {
+	var out struct {
+		Runs []localRun `json:"runs"`
+	}
+	err := a.call(ctx, &out, "ls", "--json", "--all")
+	return slices.ContainsFunc(out.Runs, func(r localRun) bool { return r.ID == run }), err
 }
 
 // list describes all runs that have not ended.

@@ -23,10 +23,10 @@ func workerCommand() *cli.Command {
 			"processes of their own: they go on when the worker ends, and the next worker\n" +
 			"finds them. Under systemd that takes KillMode=process.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "engine", Usage: "Temporal's front end, `HOST:PORT`", Value: "127.0.0.1:7233", Sources: cli.EnvVars("AGENT_FLEET_ENGINE")},
-			&cli.StringFlag{Name: "namespace", Usage: "`NAME` of the fleet's namespace", Value: "default", Sources: cli.EnvVars("AGENT_FLEET_NAMESPACE")},
+			&cli.StringFlag{Name: "engine", Usage: "Temporal's front end, `HOST:PORT`", Value: "127.0.0.1:7233", Sources: cli.EnvVars("AGENT_FLEET_ENGINE", "TEMPORAL_ADDRESS")},
+			&cli.StringFlag{Name: "namespace", Usage: "`NAME` of the fleet's namespace", Value: "default", Sources: cli.EnvVars("AGENT_FLEET_NAMESPACE", "TEMPORAL_NAMESPACE")},
 			&cli.StringFlag{Name: "log", Usage: "`URL` of the log: dir:/FOLDER or postgres://HOST/DATABASE", Required: true, Sources: cli.EnvVars("AGENT_FLEET_LOG")},
-			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the fleet's key", Required: true, Sources: cli.EnvVars("AGENT_FLEET_KEY_FILE")},
+			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the fleet's key", Required: true, Sources: cli.EnvVars("AGENT_FLEET_KEY")},
 			&cli.IntFlag{Name: "slots", Usage: "drive at most `N` runs at a time", Value: 4},
 			&cli.StringSliceFlag{Name: "label", Usage: "take runs that ask for `LABEL`; may be given again"},
 			&cli.StringFlag{Name: "home", Usage: "state `FOLDER` of agent", Sources: cli.EnvVars("AGENT_HOME")},
