@@ -1,0 +1,100 @@
+package lab_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"agent/fleet/lab"
+)
+
+func TestMain(m *testing.M) {
+	lab.Init()
+	os.Exit(m.Run())
+}
+
+func TestARunGoesToItsEnd(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	l.Host("h-01")
+	id := l.Begin("plain", []string{"true", "true", "true"})
+	r := l.Until(id, "completed", time.Minute, lab.Run.Ended)
+	if r.Status != "completed" || r.Host != "h-01" {
+		t.Errorf("it ended as %+v", r)
+	}
+	l.Once("plain", 1, 2, 3)
+}
+
+func TestAQuestionIsAnsweredFromOutside(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	l.Host("h-01")
+	id := l.Begin("ask", []string{"true", "?Publish", "true"})
+	r := l.Until(id, "waiting", time.Minute, func(r lab.Run) bool { return r.Asked != nil })
+	if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if errs, code := l.Answer(r.Asked.ID, "no"); code == 0 {
+		t.Errorf("a second, other answer was taken: %s", errs)
+	}
+	if r = l.Until(id, "completed", time.Minute, lab.Run.Ended); r.Status != "completed" {
+		t.Errorf("it ended as %+v", r)
+	}
+	l.Once("ask", 1, 3)
+}
+
+func TestAKilledWorkerLeavesItsRunGoing(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	h := l.Host("h-01")
+	id := l.Begin("worker", []string{"true", "sleep 4", "true"})
+	l.UntilEffect("worker", 2, time.Minute)
+	h.KillWorker()
+	t.Log(h.Start())
+	if r := l.Until(id, "completed", 2*time.Minute, lab.Run.Ended); r.Status != "completed" || r.Exit != 0 {
+		t.Errorf("it ended as %+v", r)
+	}
+	l.Once("worker", 1, 2, 3)
+}
+
+func TestAnUpgradedWorkerLeavesItsRunGoing(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	h := l.Host("h-01")
+	id := l.Begin("upgrade", []string{"true", "sleep 4", "true"})
+	l.UntilEffect("upgrade", 2, time.Minute)
+	h.StopWorker()
+	t.Log(h.Start())
+	if r := l.Until(id, "completed", time.Minute, lab.Run.Ended); r.Status != "completed" || r.Exit != 0 {
+		t.Errorf("it ended as %+v", r)
+	}
+	l.Once("upgrade", 1, 2, 3)
+}
+
+func TestAKilledDriverIsFollowedByAnother(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	h := l.Host("h-01")
+	id := l.Begin("driver", []string{"true", "sleep 3", "true"})
+	l.UntilEffect("driver", 2, time.Minute)
+	h.KillDriver(id)
+	if r := l.Until(id, "completed", time.Minute, lab.Run.Ended); r.Status != "completed" || r.Exit != 0 {
+		t.Errorf("it ended as %+v", r)
+	}
+	l.Once("driver", 1, 2, 3)
+}
+
+func TestAKilledEngineComesBack(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	l.Host("h-01")
+	id := l.Begin("engine", []string{"true", "sleep 6", "true"})
+	l.UntilEffect("engine", 2, time.Minute)
+	l.KillEngine()
+	l.UntilEffect("engine", 3, time.Minute) // the driver goes on without it
+	l.StartEngine()
+	if r := l.Until(id, "completed", 2*time.Minute, lab.Run.Ended); r.Status != "completed" || r.Exit != 0 {
+		t.Errorf("it ended as %+v", r)
+	}
+	l.Once("engine", 1, 2, 3)
+}
