@@ -106,7 +106,7 @@ func (c *keeping) act(ctx workflow.Context) error {
 	act, a := c.state.Act, c.state.Action(workflow.Now(ctx))
 	own, cancel := workflow.WithCancel(disconnected(ctx))
 	defer cancel()
-	done := c.begin(own, a)
+	done, event := c.begin(own, a)
 	var timer workflow.Future
 	if !a.Until.IsZero() {
 		timer = workflow.NewTimer(own, max(a.Until.Sub(workflow.Now(ctx)), 0))
@@ -118,7 +118,7 @@ func (c *keeping) act(ctx workflow.Context) error {
 		s := workflow.NewSelector(ctx)
 		s.AddReceive(c.changed, func(from workflow.ReceiveChannel, _ bool) { from.Receive(ctx, nil) })
 		if done != nil {
-			s.AddFuture(done, func(f workflow.Future) { c.apply(ctx, f.(happened).event(ctx)) })
+			s.AddFuture(done, func(workflow.Future) { c.apply(ctx, event(ctx)) })
 		}
 		if timer != nil {
 			s.AddFuture(timer, func(workflow.Future) { timer = nil; c.apply(ctx, Event{Timer: true}) })
@@ -136,14 +136,8 @@ func disconnected(ctx workflow.Context) workflow.Context {
 	return own
 }
 
-// happened is the future of an activity, and how its result becomes an event.
-type happened struct {
-	workflow.Future
-	event func(workflow.Context) Event
-}
-
-// begin begins the activity of an action.
-func (c *keeping) begin(ctx workflow.Context, a Action) workflow.Future {
+// begin begins the activity of an action. Its result is an event.
+func (c *keeping) begin(ctx workflow.Context, a Action) (workflow.Future, func(workflow.Context) Event) {
 	began := workflow.Now(ctx)
 	opts := workflow.ActivityOptions{TaskQueue: a.Queue}
 	switch {
@@ -151,19 +145,19 @@ func (c *keeping) begin(ctx workflow.Context, a Action) workflow.Future {
 		opts.StartToCloseTimeout, opts.ScheduleToCloseTimeout = 30*time.Second, a.Limit
 		opts.RetryPolicy = &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1.5, MaximumInterval: 10 * time.Second}
 		f := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), ActivityOffer, *a.Offer)
-		return happened{f, func(ctx workflow.Context) Event { return offered(ctx, f) }}
+		return f, func(ctx workflow.Context) Event { return offered(ctx, f) }
 	case a.Drive != nil:
 		opts.StartToCloseTimeout, opts.ScheduleToStartTimeout, opts.HeartbeatTimeout = forever, a.Limit, beatLimit
 		opts.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 		f := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), ActivityDrive, *a.Drive)
-		return happened{f, func(ctx workflow.Context) Event { return driven(ctx, f, began) }}
+		return f, func(ctx workflow.Context) Event { return driven(ctx, f, began) }
 	case a.Fence != nil:
 		opts.StartToCloseTimeout = time.Minute
 		opts.RetryPolicy = &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute}
 		f := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), ActivityFence, *a.Fence)
-		return happened{f, func(ctx workflow.Context) Event { return fenced(ctx, f) }}
+		return f, func(ctx workflow.Context) Event { return fenced(ctx, f) }
 	}
-	return nil
+	return nil, nil
 }
 
 func offered(ctx workflow.Context, f workflow.Future) Event {
