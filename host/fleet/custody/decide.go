@@ -27,7 +27,7 @@ type Event struct {
 type Silent struct {
 	Began   bool      // it did not begin it at all, or it was heard of before
 	Last    *Progress // of the last heartbeat
-	Elapsed Duration  // since it was asked
+	Elapsed Duration  // since it was asked, where it did not begin it
 }
 
 // Failed is an error of the activity.
@@ -159,11 +159,11 @@ func (s State) silent(at time.Time, e Silent) State {
 		s = s.learn(e.Last.Facts, e.Last.Log, e.Last.Turn)
 		s.Silence, s.SilentAt = 0, nil
 	}
-	had := startLimit
 	if e.Began {
-		had = beatLimit
+		s.Silence += beatLimit
+	} else {
+		s.Silence += min(e.Elapsed, startLimit)
 	}
-	s.Silence += min(e.Elapsed, had)
 	if s.SilentAt == nil {
 		s.SilentAt = &at
 	}

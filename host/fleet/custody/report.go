@@ -121,7 +121,7 @@ func (s State) interrupted(at time.Time, r Report) State {
 	switch r.Cause {
 	case "log": // perhaps of this host alone: another one may have it
 		s.Back, s.Reason = s.Host, why
-		return s.leave(at, why).enter(Queued, at)
+		return s.leave(at, "it does not reach the log").enter(Queued, at)
 	case "model", "store":
 		return s.backOff(at, why)
 	case "moved":

@@ -118,7 +118,7 @@ func (s State) goOn(at time.Time) State {
 	case s.Host == "":
 		return s.enter(Queued, at)
 	}
-	s.Had = true
+	s.Had, s.Reason = true, ""
 	return s.enter(Driven, at)
 }
 

@@ -15,8 +15,11 @@ func (s State) Where() Where {
 	if s.SilentAt != nil && w.Status == "unreachable" {
 		w.Since = *s.SilentAt
 	}
-	if w.Status == "queued" {
+	switch {
+	case w.Status == "queued":
 		w.Reason = s.queuedFor()
+	case s.Cancel && s.Phase != Ended && s.Phase != Paused:
+		w.Reason = "it is being cancelled"
 	}
 	return w
 }
@@ -27,9 +30,11 @@ func (s State) status() string {
 		return s.Report.Status
 	case s.SilentAt != nil && s.Host != "":
 		return "unreachable"
+	case s.Cancel && s.Had:
+		return "running"
 	case s.Moving, s.Phase == Fencing, s.Phase == Queued && s.To != "":
 		return "moving"
-	case s.Phase == Queued:
+	case s.Phase == Queued, s.Phase == Paused && s.Host == "":
 		return "queued"
 	case s.Phase == Asked:
 		return "waiting"
@@ -40,6 +45,9 @@ func (s State) status() string {
 }
 
 func (s State) next() string {
+	if s.Cancel && s.Phase != Ended {
+		return "agent-fleet show " + s.Run.ID
+	}
 	switch s.status() {
 	case "waiting":
 		if s.Request != nil {

@@ -118,7 +118,7 @@ func (c *keeping) act(ctx workflow.Context) error {
 		s := workflow.NewSelector(ctx)
 		s.AddReceive(c.changed, func(from workflow.ReceiveChannel, _ bool) { from.Receive(ctx, nil) })
 		if done != nil {
-			s.AddFuture(done, func(workflow.Future) { done = nil; c.apply(ctx, event(ctx)) })
+			s.AddFuture(done, func(workflow.Future) { c.apply(ctx, event(ctx)) })
 		}
 		if timer != nil {
 			s.AddFuture(timer, func(workflow.Future) { timer = nil; c.apply(ctx, Event{Timer: true}) })
@@ -136,7 +136,7 @@ func disconnected(ctx workflow.Context) workflow.Context {
 	return own
 }
 
-// begin begins the activity of an action, and gives what makes an event of its result.
+// begin begins the activity of an action. Its result is an event.
 func (c *keeping) begin(ctx workflow.Context, a Action) (workflow.Future, func(workflow.Context) Event) {
 	began := workflow.Now(ctx)
 	opts := workflow.ActivityOptions{TaskQueue: a.Queue}
