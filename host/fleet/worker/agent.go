@@ -46,6 +46,9 @@ func (a Agent) call(ctx context.Context, out any, args ...string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, a.Path, args...)
 	cmd.Env = append(os.Environ(), "AGENT_HOME="+a.Home)
+	if driving(args[0]) {
+		cmd.Env = append(cmd.Env, "AGENT_WITNESS=unix:"+a.Witness)
+	}
 	cmd.WaitDelay = time.Second // a driver may hold on to the pipes
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -83,7 +83,7 @@ func checkAgent(ctx context.Context, a Agent) error {
 		return fmt.Errorf("ask %s for its version: %w", a.Path, err)
 	}
 	if !a.knowsWitness(ctx) {
-		return fmt.Errorf("%s is agent %s, which is too old for a fleet: it has no agent run --witness; install a newer one", a.Path, version)
+		return fmt.Errorf("%s is agent %s, which is too old for a fleet: it knows no witness; install a newer one", a.Path, version)
 	}
 	return nil
 }

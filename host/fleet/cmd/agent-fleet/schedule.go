@@ -58,7 +58,7 @@ func scheduleAdd() *cli.Command {
 
 func nameOf(c *cli.Command, name string) (string, error) {
 	if !scheduleName.MatchString(name) {
-		return "", usageError("schedule %s: %q is no name of a schedule, such as nightly", c.Name, name)
+		return "", usage("schedule %s: %q is no name of a schedule, such as nightly", c.Name, name)
 	}
 	return name, nil
 }
