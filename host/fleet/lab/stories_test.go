@@ -98,3 +98,29 @@ func TestAKilledEngineComesBack(t *testing.T) {
 	}
 	l.Once("engine", 1, 2, 3)
 }
+
+func TestALostHostLosesAtMostOneCall(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	h := l.Host("h-01")
+	id := l.Begin("lost", []string{"true", "sleep 4", "true"}, "--away", "0")
+	l.UntilEffect("lost", 2, time.Minute)
+	h.Lose()
+	other := l.Host("h-02")
+	_ = other
+	r := l.Until(id, "waiting or ended", 3*time.Minute, func(r lab.Run) bool { return r.Asked != nil || r.Ended() })
+	t.Logf("%+v", r)
+	if r.Host != "h-02" {
+		t.Errorf("it is on %s", r.Host)
+	}
+	if r.Asked != nil { // a runbook asks whether to go on behind an unknown outcome
+		if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		r = l.Until(id, "ended", time.Minute, lab.Run.Ended)
+	}
+	if r.Status != "completed" || r.Exit != 5 {
+		t.Errorf("it ended as %+v", r)
+	}
+	l.Once("lost", 1, 2, 3)
+}
