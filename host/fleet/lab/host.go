@@ -99,7 +99,7 @@ func (h *Host) command(args ...string) *exec.Cmd {
 func (h *Host) workerArgs() []string {
 	l := h.Lab
 	return append([]string{
-		l.Fleet, "worker", "--engine", l.Address(), "--log", l.Log, "--key-file", l.path("key"), "--slots", strconv.Itoa(h.Slots),
+		l.Fleet, "worker", "--engine", l.Address(), "--log", l.LogURL, "--key-file", l.path("key"), "--slots", strconv.Itoa(h.Slots),
 		"--home", h.Home(), "--work", l.path("work", h.Name), "--agent", l.Agent, "--host", h.Name, "--verbose",
 	}, h.Args...)
 }

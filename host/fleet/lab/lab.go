@@ -21,10 +21,10 @@ import (
 type Lab struct {
 	testing.TB
 	Programs
-	Dir  string
-	Log  string // URL
-	IP   string // of the engine
-	Port int
+	Dir    string
+	LogURL string // of the fleet's log
+	IP     string // of the engine
+	Port   int
 
 	engine *process
 	mu     sync.Mutex
@@ -48,7 +48,7 @@ func New(tb testing.TB) *Lab {
 			tb.Fatal(err)
 		}
 	}
-	l.Log, l.Port = "dir:"+l.path("log"), freePort(tb)
+	l.LogURL, l.Port = "dir:"+l.path("log"), freePort(tb)
 	return l
 }
 

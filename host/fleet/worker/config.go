@@ -9,23 +9,23 @@ import (
 	"slices"
 	"strings"
 
+	"agent/fleet/client"
 	"agent/fleet/custody"
 	"agent/fleet/seal"
 )
 
 // Config is what a worker is started with.
 type Config struct {
-	Engine    string // HOST:PORT
-	Namespace string
-	Log       string // URL
-	Key       seal.Key
-	Name      string // of this host
-	Slots     int
-	Labels    []string
-	Home      string // AGENT_HOME of the drivers
-	Work      string // folder of the workspaces
-	Agent     string // the program
-	Witness   string // path of the socket; "" for one in Home
+	Engine  client.Options
+	Log     string // URL
+	Key     seal.Key
+	Name    string // of this host
+	Slots   int
+	Labels  []string
+	Home    string // AGENT_HOME of the drivers
+	Work    string // folder of the workspaces
+	Agent   string // the program
+	Witness string // path of the socket; "" for one in Home
 
 	Logger *slog.Logger
 	Stdout io.Writer

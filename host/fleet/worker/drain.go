@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -29,5 +31,19 @@ func Drain(ctx workflow.Context, host string) error {
 func (h *Host) drain(context.Context) error {
 	h.slots.close()
 	h.logger.Info("no further run is taken here")
+	return nil
+}
+
+// StartDrain has a host take no further run, and waits until it has agreed.
+func StartDrain(ctx context.Context, c client.Client, host string) error {
+	w, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: "drain/" + host, TaskQueue: custody.CustodyQueue, WorkflowExecutionTimeout: 2 * time.Minute,
+	}, workflowDrain, host)
+	if err == nil {
+		err = w.Get(ctx, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("have host %s take no further run: %w", host, err)
+	}
 	return nil
 }

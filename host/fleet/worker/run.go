@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
-	tlog "go.temporal.io/sdk/log"
+	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
 
-	"agent/fleet/codec"
+	"agent/fleet/client"
 	"agent/fleet/custody"
-	"agent/fleet/log"
+	fleetlog "agent/fleet/log"
 	"agent/fleet/log/replay"
 	"agent/fleet/witness"
 )
@@ -47,7 +47,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer h.record.log.Close()
-	conn, err := h.dial(ctx)
+	conn, err := h.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,12 +58,12 @@ func Run(ctx context.Context, c Config) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := witness.Serve(ctx, l, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: c.Namespace, On: h.witnessed})
+		err := witness.Serve(ctx, l, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: h.namespace(), On: h.witnessed})
 		stop(err)
 		done <- err
 	}()
 	a := h.adopt(ctx)
-	workers, err := h.listen(conn)
+	workers, err := h.listen(conn.Engine())
 	if err != nil {
 		return err
 	}
@@ -92,15 +92,15 @@ func checkAgent(ctx context.Context, a Agent) error {
 func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	l, err := log.Open(ctx, h.Log, h.Namespace)
+	l, err := fleetlog.Open(ctx, h.Log, h.namespace())
 	if err != nil {
 		return 0, err
 	}
-	h.record = &record{log: l, key: h.Key, namespace: h.Namespace, host: h.Name, seen: time.Now()}
+	h.record = &record{log: l, key: h.Key, namespace: h.namespace(), host: h.Name, seen: time.Now()}
 	begun := time.Now()
 	enough := errors.New("one is enough")
 	err = l.Roots(ctx, func(root string) error {
-		if _, err := replay.One(ctx, l, h.Key.Sealer(h.Namespace, root), 1); err != nil {
+		if _, err := replay.One(ctx, l, h.Key.Sealer(h.namespace(), root), 1); err != nil {
 			return err
 		}
 		return enough
@@ -111,37 +111,25 @@ func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 	return time.Since(begun), nil
 }
 
-// dial connects to the engine, and looks whether the namespace is one of a fleet.
-func (h *Host) dial(ctx context.Context) (client.Client, error) {
-	data, failure, err := codec.Converters(h.Key)
-	if err != nil {
-		return nil, err
-	}
-	dialing, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	c, err := client.DialContext(dialing, client.Options{
-		HostPort: h.Config.Engine, Namespace: h.Namespace, DataConverter: data, FailureConverter: failure,
-		Identity: "agent-fleet worker " + h.Name,
-		Logger:   tlog.NewStructuredLogger(h.logger),
-		ConnectionOptions: client.ConnectionOptions{
-			DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(h.engine.intercept)},
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("connect to the engine at %s: %w", h.Config.Engine, err)
-	}
-	if err := checkNamespace(ctx, c, h.Namespace); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
+// connect connects to the engine, and looks whether the namespace is that of the fleet.
+func (h *Host) connect(ctx context.Context) (*client.Client, error) {
+	o := h.Config.Engine
+	o.Identity, o.Logger = "agent-fleet worker "+h.Name, log.NewStructuredLogger(h.logger)
+	o.Dial = append(o.Dial, grpc.WithChainUnaryInterceptor(h.engine.intercept))
+	return client.Connect(ctx, o)
 }
+
+// namespace is that of the engine and of the log.
+func (h *Host) namespace() string { return h.Config.Engine.Namespace }
+
+// checkTime bounds the look at the log at the start.
+const checkTime = 20 * time.Second
 
 // letGo is how long a worker that stops waits for its activities.
 const letGo = 5 * time.Second
 
 // listen begins to take work from the queues: those of this host, of all hosts, and of the pools.
-func (h *Host) listen(c client.Client) (workers []worker.Worker, err error) {
+func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 	own := worker.New(c, custody.HostQueue+h.Name, worker.Options{
 		DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2 * mostSlots,
 		MaxHeartbeatThrottleInterval: beat, WorkerStopTimeout: letGo,

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		runCommand(), lsCommand(), showCommand(), answerCommand(), cancelCommand(), moveCommand(), resumeCommand(),
-		attachCommand(), scheduleCommand(), workerCommand(), setupCommand(), doctorCommand(), historyCommand(),
+		attachCommand(), scheduleCommand(), workerCommand(), drainCommand(), setupCommand(), doctorCommand(), historyCommand(),
 		keyCommand(), logCommand(), witnessCommand(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/urfave/cli/v3"
@@ -22,11 +23,8 @@ func workerCommand() *cli.Command {
 		Description: "Takes runs while it has free slots, until SIGINT or SIGTERM. Their drivers are\n" +
 			"processes of their own: they go on when the worker ends, and the next worker\n" +
 			"finds them. Under systemd that takes KillMode=process.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "engine", Usage: "Temporal's front end, `HOST:PORT`", Value: "127.0.0.1:7233", Sources: cli.EnvVars("AGENT_FLEET_ENGINE", "TEMPORAL_ADDRESS")},
-			&cli.StringFlag{Name: "namespace", Usage: "`NAME` of the fleet's namespace", Value: "default", Sources: cli.EnvVars("AGENT_FLEET_NAMESPACE", "TEMPORAL_NAMESPACE")},
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "log", Usage: "`URL` of the log: dir:/FOLDER or postgres://HOST/DATABASE", Required: true, Sources: cli.EnvVars("AGENT_FLEET_LOG")},
-			&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the fleet's key", Required: true, Sources: cli.EnvVars("AGENT_FLEET_KEY")},
 			&cli.IntFlag{Name: "slots", Usage: "drive at most `N` runs at a time", Value: 4},
 			&cli.StringSliceFlag{Name: "label", Usage: "take runs that ask for `LABEL`; may be given again"},
 			&cli.StringFlag{Name: "home", Usage: "state `FOLDER` of agent", Sources: cli.EnvVars("AGENT_HOME")},
@@ -34,7 +32,7 @@ func workerCommand() *cli.Command {
 			&cli.StringFlag{Name: "agent", Usage: "`PATH` of the program agent", Value: "agent"},
 			&cli.StringFlag{Name: "host", Usage: "`NAME` of this host, which stays the same (default: the machine's)"},
 			&cli.BoolFlag{Name: "verbose", Usage: "log what is done, on stderr"},
-		},
+		}, engineFlags()),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			config, err := workerConfig(c)
 			if err != nil {
@@ -49,12 +47,19 @@ func workerCommand() *cli.Command {
 
 func workerConfig(c *cli.Command) (worker.Config, error) {
 	config := worker.Config{
-		Engine: c.String("engine"), Namespace: c.String("namespace"), Log: c.String("log"), Name: c.String("host"),
+		Log: c.String("log"), Name: c.String("host"),
 		Slots: c.Int("slots"), Labels: c.StringSlice("label"), Home: c.String("home"), Work: c.String("work"),
 		Agent: c.String("agent"), Stdout: c.Root().Writer,
 	}
 	var err error
-	if config.Key, err = seal.ReadFile(c.String("key-file")); err != nil {
+	if config.Engine, err = engineOptions(c); err != nil {
+		return config, err
+	}
+	path, err := keyFile(c)
+	if err != nil {
+		return config, err
+	}
+	if config.Key, err = seal.ReadFile(path); err != nil {
 		return config, err
 	}
 	if config.Name == "" {
