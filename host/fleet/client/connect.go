@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -120,7 +121,16 @@ func unreachable(address string, err error) error {
 	if errors.As(err, new(*serviceerror.PermissionDenied)) {
 		return fmt.Errorf("connect to the engine %s: it refuses who asks: %w; --api-key, or --tls-cert and --tls-key, say who it is", address, err)
 	}
-	return fmt.Errorf("connect to the engine: nothing that is one answers at %s: %w; --engine HOST:PORT names another, --tls speaks TLS", address, err)
+	return fmt.Errorf("connect to the engine at %s: %s; --engine HOST:PORT names another, --tls speaks TLS", address, innermost(err))
+}
+
+// innermost is what went wrong, without the layers of the connection that pass it on.
+func innermost(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, "desc = "); i >= 0 {
+		text = strings.Trim(text[i+len("desc = "):], `"`)
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(text, "failed reaching server: "), "transport: Error while dialing: ")
 }
 
 func (t TLS) config(needed bool) (*tls.Config, error) {

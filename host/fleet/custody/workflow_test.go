@@ -247,15 +247,7 @@ func TestALostDispatchIsRepeated(t *testing.T) {
 
 func TestASilentHostLosesTheRun(t *testing.T) {
 	f := newFleet(t)
-	f.drives = func(_ context.Context, n int, d custody.Drive) (custody.Report, error) {
-		switch n {
-		case 1:
-			return custody.Report{}, lost(custody.Progress{Facts: 7, Log: 2, Turn: 1})
-		case 2, 3:
-			return custody.Report{}, gone()
-		}
-		return done, nil
-	}
+	f.script(lost(custody.Progress{Facts: 7, Log: 2, Turn: 1}), done)
 	r := run
 	r.Away = 20 * time.Second // what one silence is worth
 	f.run(r)

@@ -22,11 +22,7 @@ func attachCommand() *cli.Command {
 	return &cli.Command{
 		Name: "attach", Usage: "follow a run", ArgsUsage: "RUN", Description: attachHelp,
 		Flags: slices.Concat([]cli.Flag{jsonFlag()}, engineFlags()),
-		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
-			run, err := oneRun(c)
-			if err != nil {
-				return err
-			}
+		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			return follow(ctx, c, f, run)
 		}),
 	}

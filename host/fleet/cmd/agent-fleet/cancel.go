@@ -29,11 +29,7 @@ func cancelCommand() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.DurationFlag{Name: "within", Value: 30 * time.Second, Usage: "wait this `TIME` for the end"}, jsonFlag(),
 		}, engineFlags()),
-		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
-			run, err := oneRun(c)
-			if err != nil {
-				return err
-			}
+		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			if err := f.Cancel(ctx, run); err != nil {
 				return err
 			}

@@ -103,6 +103,17 @@ func act(do func(context.Context, *cli.Command, *client.Client) error) cli.Actio
 	}
 }
 
+// actOn is act for a command that names a run, which is looked at before the engine is asked.
+func actOn(do func(context.Context, *cli.Command, *client.Client, string) error) cli.ActionFunc {
+	return func(ctx context.Context, c *cli.Command) error {
+		run, err := oneRun(c)
+		if err != nil {
+			return err
+		}
+		return act(func(ctx context.Context, c *cli.Command, f *client.Client) error { return do(ctx, c, f, run) })(ctx, c)
+	}
+}
+
 // code ends the command without another word.
 func code(n int) error {
 	if n == 0 {

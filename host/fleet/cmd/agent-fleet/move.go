@@ -35,11 +35,7 @@ func moveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "host-is-gone", Usage: "do not wait for the host that has it"},
 			&cli.DurationFlag{Name: "within", Value: time.Minute, Usage: "wait this `TIME` for it"}, jsonFlag(),
 		}, engineFlags()),
-		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
-			run, err := oneRun(c)
-			if err != nil {
-				return err
-			}
+		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			before, err := f.Where(ctx, run)
 			if err != nil {
 				return err

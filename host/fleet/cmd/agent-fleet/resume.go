@@ -26,11 +26,7 @@ func resumeCommand() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "wait", Usage: "wait until the run ends or asks something"}, jsonFlag(),
 		}, engineFlags()),
-		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
-			run, err := oneRun(c)
-			if err != nil {
-				return err
-			}
+		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			if _, err := f.Resume(ctx, run); err != nil {
 				return err
 			}

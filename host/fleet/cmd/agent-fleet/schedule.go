@@ -32,13 +32,16 @@ func scheduleAdd() *cli.Command {
 	return &cli.Command{
 		Name: "add", Usage: "add a schedule", ArgsUsage: `NAME ["prompt"]`,
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringSliceFlag{Name: "cron", Required: true, Usage: "begin a run at `TIMES`, as in a crontab; may be given again"},
+			&cli.StringSliceFlag{Name: "cron", Usage: "begin a run at `TIMES`, as in a crontab; may be given again"},
 			&cli.StringFlag{Name: "zone", Value: "UTC", Usage: "the times are those of `ZONE`, such as Europe/Berlin"},
 		}, requestFlags(), engineFlags()),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			name, err := nameOf(c, c.Args().First())
 			if err != nil {
 				return err
+			}
+			if len(c.StringSlice("cron")) == 0 {
+				return usage("schedule add %s: say when its runs begin, such as --cron '0 3 * * *'", name)
 			}
 			r, err := requestWith(c, c.Args().Tail())
 			if err != nil {

@@ -84,11 +84,7 @@ EXIT STATUS
 func historyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "history", Usage: "print a run's history as the engine has it, sealed", ArgsUsage: "RUN", Hidden: true, Flags: engineFlags(),
-		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
-			run, err := oneRun(c)
-			if err != nil {
-				return err
-			}
+		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			b, err := f.History(ctx, run)
 			if err != nil {
 				return err

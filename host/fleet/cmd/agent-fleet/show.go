@@ -24,11 +24,7 @@ func showCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Aliases: []string{"where"}, Usage: "say where a run is", ArgsUsage: "RUN", Description: showHelp,
 		Flags: slices.Concat([]cli.Flag{jsonFlag()}, engineFlags()),
-		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
-			run, err := oneRun(c)
-			if err != nil {
-				return err
-			}
+		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			row, err := f.Where(ctx, run)
 			if err != nil {
 				return err
