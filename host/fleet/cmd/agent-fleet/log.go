@@ -72,7 +72,7 @@ func listLog(ctx context.Context, c *cli.Command) (err error) {
 func places(ctx context.Context, l log.Log, k seal.Key, namespace, root string) (all []logged, err error) {
 	s := replay.NewState(root)
 	err = s.CatchUp(ctx, l, k.Sealer(namespace, root), func(place int64, e seal.Entry) error {
-		all = append(all, line(root, place, e))
+		all = append(all, listed(root, place, e))
 		return nil
 	})
 	if err == nil && len(all) == 0 {
@@ -100,7 +100,7 @@ func ends(ctx context.Context, l log.Log, k seal.Key, namespace string) (all []l
 		if err != nil {
 			return err
 		}
-		all = append(all, line(root, last, e))
+		all = append(all, listed(root, last, e))
 		return nil
 	})
 	if err == nil && damaged > 0 {
@@ -109,7 +109,7 @@ func ends(ctx context.Context, l log.Log, k seal.Key, namespace string) (all []l
 	return all, err
 }
 
-func line(root string, place int64, e seal.Entry) logged {
+func listed(root string, place int64, e seal.Entry) logged {
 	out := logged{Version: 1, Run: root, Place: place, Epoch: e.Epoch, By: e.By, At: e.At, Why: e.Why, Fence: e.Fence()}
 	for _, r := range e.Records {
 		if r.Fact != nil {
