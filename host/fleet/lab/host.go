@@ -167,6 +167,7 @@ func (h *Host) PowerOff() {
 	if pid := h.pid(); pid > 0 {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
+	h.wakeNsenter()
 	<-h.init.done
 	if h.worker != nil {
 		h.worker.kill()

@@ -82,8 +82,16 @@ func (h *Host) Freeze() {
 
 // Thaw lets them go on.
 func (h *Host) Thaw() {
+	h.wakeNsenter()
 	for _, pid := range h.pids() {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+}
+
+// wakeNsenter wakes the process outside that waits for the worker: it stops when the worker does.
+func (h *Host) wakeNsenter() {
+	if h.worker != nil && !h.worker.ended() {
+		_ = h.worker.cmd.Process.Signal(syscall.SIGCONT)
 	}
 }
 
