@@ -156,21 +156,22 @@ func (x *trial) judge(ended map[string]lab.Run, took time.Duration) {
 			x.Errorf("%s did %d of 3 steps: %+v", name, got, r)
 		}
 	}
-	text := fmt.Sprintf(`runs                            %d
-hosts                           %d
-ends                            %d %v
-effects done twice              %d
-runs with a step missing        %d
-calls of unknown outcome        %d
-the most of one run             %d
-killed: workers                 %d
-        drivers                 %d
-        machines                %d
-hosts lost with their homes     %d
-time                            %s
-runs a second                   %.2f
-`, *runs, *hosts, len(ended), status, twice, missing, unknown, most, x.workers, x.drivers, x.reboots, x.lost,
-		took.Round(time.Second), float64(*runs)/took.Seconds())
+	text := fmt.Sprintf(`runs %d
+hosts %d
+ends %d
+effects_done_twice %d
+runs_with_a_step_missing %d
+calls_of_unknown_outcome %d
+unknown_at_most_in_a_run %d
+workers_killed %d
+drivers_killed %d
+machines_killed %d
+hosts_lost %d
+trial_seconds %.0f
+runs_a_second %.2f
+`, *runs, *hosts, len(ended), twice, missing, unknown, most, x.workers, x.drivers, x.reboots, x.lost, took.Seconds(),
+		float64(*runs)/took.Seconds())
+	x.Log(status)
 	x.Log("\n" + text)
 	if *out != "" {
 		if err := os.WriteFile(*out, []byte(text), 0o644); err != nil {

@@ -26,6 +26,7 @@ type Host struct {
 
 	mu     sync.Mutex
 	places map[string]custody.Progress // of the runs that are driven here
+	held   map[string]chan struct{}    // of runs that are handed over: closed when a call wants to begin
 }
 
 // retryOffer is the time after which an offer that was declined is made again.

@@ -33,7 +33,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	h := &Host{
 		Config: c, logger: c.Logger, engine: newEngine(), slots: newSlots(c.Slots),
-		places: map[string]custody.Progress{},
+		places: map[string]custody.Progress{}, held: map[string]chan struct{}{},
 	}
 	first := Agent{Path: c.Agent, Home: c.Home, Witness: c.Witness}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -58,7 +58,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := witness.Serve(ctx, l, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: h.namespace(), On: h.witnessed})
+		err := witness.Serve(ctx, l, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: h.namespace(), Hold: h.holds, On: h.witnessed})
 		stop(err)
 		done <- err
 	}()
@@ -172,6 +172,7 @@ func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 // witnessed notes what a driver told its witness.
 func (h *Host) witnessed(e witness.Event) {
 	switch {
+	case e.Reply.Later == handing:
 	case e.Reply.Later != "":
 		h.record.note(errors.New(e.Reply.Later))
 	case e.Reply.OK != nil:

@@ -87,6 +87,9 @@ type question struct {
 // shown is what agent show --json prints, as far as it is of use here.
 type shown struct {
 	Run   localRun `json:"run"`
+	Calls []struct {
+		Phase string `json:"phase"`
+	} `json:"calls"`
 	Facts []struct {
 		Seq  int64  `json:"seq"`
 		Kind string `json:"kind"`

@@ -120,7 +120,12 @@ func (d *drive) declined(ctx context.Context, refused *RefusedError) (custody.Re
 
 // handed stops the driver at the next settled call. Its last facts are in the log when it ends.
 func (d *drive) handed(ctx context.Context) (custody.Report, error) {
-	if err := d.host.stop(ctx, d.agent, d.run.ID); err != nil {
+	defer d.host.release(d.run.ID)
+	err := d.host.settle(ctx, d.agent, d.run.ID)
+	if err == nil {
+		err = d.host.stop(ctx, d.agent, d.run.ID)
+	}
+	if err != nil {
 		return custody.Report{}, err
 	}
 	out, err := d.report(ctx)
