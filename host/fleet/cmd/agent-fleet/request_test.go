@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/fleet/client"
+	"agent/fleet/custody"
+)
+
+// asked is the run that a command line asks for.
+func asked(t *testing.T, stdin string, args ...string) (r custody.Run, err error) {
+	t.Helper()
+	root := &cli.Command{
+		Name: "agent-fleet", Reader: strings.NewReader(stdin),
+		ExitErrHandler: func(context.Context, *cli.Command, error) {},
+		Commands: []*cli.Command{{Name: "run", Flags: requestFlags(), Action: func(_ context.Context, c *cli.Command) error {
+			r, err = request(c)
+			return err
+		}}},
+	}
+	if e := root.Run(t.Context(), append([]string{"agent-fleet", "run"}, args...)); err == nil {
+		err = e
+	}
+	return r, err
+}
+
+func TestARequest(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "release.md")
+	if err := os.WriteFile(file, []byte("- publish\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want custody.Run
+	}{
+		{"hello", custody.Run{Prompt: "hello"}},
+		{"-", custody.Run{Prompt: "piped"}},
+		{"-f " + file, custody.Run{Prompt: "- publish\n", File: "release.md"}},
+		{"--label linux --label gpu=yes --label linux hello", custody.Run{Prompt: "hello", Labels: []string{"gpu=yes", "linux"}}},
+		{"--away 0 hello", custody.Run{Prompt: "hello", Away: -1}},
+		{"--away 5m hello", custody.Run{Prompt: "hello"}},
+		{"--away 1h hello", custody.Run{Prompt: "hello", Away: time.Hour}},
+		{"--git https://x/r.git@0123456 hello", custody.Run{Prompt: "hello", Git: "https://x/r.git@0123456"}},
+		{"--mode auto --runbook --allow edits --allow a=b hello", custody.Run{Prompt: "hello",
+			Args: []string{"--mode=auto", "--runbook", "--allow=edits", "--allow=a=b"}}},
+	} {
+		got, err := asked(t, "piped", strings.Fields(c.args)...)
+		got.By = ""
+		if len(got.Labels) == 0 {
+			got.Labels = nil
+		}
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s asks for %+v and not %+v: %v", c.args, got, c.want, err)
+		}
+	}
+}
+
+func TestARequestThatIsNone(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {""}, {"a", "b"}, {"-f", "/nowhere"}, {"-f", "/dev/null"}, {"-f", "/dev/null", "a"}, {"-"},
+		{"--away", "-1s", "a"}, {"--label", "a,b", "c"}, {"--git", "https://x/r.git", "a"}, {"--git", "https://x/r.git@main", "a"},
+	} {
+		_, err := asked(t, "", args...)
+		var code cli.ExitCoder
+		if !errors.As(err, &code) || code.ExitCode() != exitUsage || !strings.HasPrefix(err.Error(), "agent-fleet: ") {
+			t.Errorf("%q gave %v", args, err)
+		}
+	}
+}
+
+func TestATableIsAtMost80ColumnsWide(t *testing.T) {
+	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	row := func(status, host, next string, more func(*client.Row)) client.Row {
+		r := client.Row{Began: now.Add(-8 * time.Minute)}
+		r.Run, r.Status, r.Host, r.Next = "r-7k2m9qx4", status, host, next
+		if more != nil {
+			more(&r)
+		}
+		return r
+	}
+	rows := []client.Row{
+		row("waiting", "h-07", "agent-fleet answer p-c32a5jbe", func(r *client.Row) { r.Request = &custody.Request{Place: "12.10 confirm_action"} }),
+		row("running", "a-host-with-a-long-name.example.org", "agent-fleet attach r-7k2m9qx4", func(r *client.Row) {
+			r.Progress = &custody.Progress{Turn: 108, Call: "a tool with a long name"}
+		}),
+		row("unreachable", "h-05", "agent-fleet move r-7k2m9qx4 --host-is-gone", func(r *client.Row) { r.Report = &custody.Report{Turn: 3, Place: 41} }),
+		row("queued", "", "agent-fleet cancel r-7k2m9qx4", nil),
+		row("completed", "h-07", "", nil),
+	}
+	var b strings.Builder
+	table(&b, rows, now)
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, want := range []string{"answer p-c32a5jbe", "move r-7k2m9qx4", "8m", "no host has it", "h-05"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it does not hold %q:\n%s", want, &b)
+		}
+	}
+}
+
+func TestExitCodesOfRuns(t *testing.T) {
+	codes := map[string]int{"completed": 0, "running": 0, "failed": 1, "waiting": 3, "parked": 4, "cancelled": 6}
+	for status, want := range codes {
+		if got := exitOf(client.Row{Where: custody.Where{Status: status}}); got != want {
+			t.Errorf("%s exits with %d and not %d", status, got, want)
+		}
+	}
+	unknown := &custody.Report{Exit: exitUnknown}
+	for _, status := range []string{"completed", "waiting"} {
+		if got := exitOf(client.Row{Where: custody.Where{Status: status, Report: unknown}}); got != exitUnknown {
+			t.Errorf("%s with an unknown call exits with %d", status, got)
+		}
+	}
+}
+
+func TestEveryCommandHasHelpThatFits(t *testing.T) {
+	all := []*cli.Command{runCommand(), lsCommand(), showCommand(), answerCommand(), cancelCommand(), moveCommand(), resumeCommand(),
+		attachCommand(), scheduleCommand(), setupCommand(), doctorCommand()}
+	for _, c := range all {
+		if c.Usage == "" || c.Description == "" {
+			t.Errorf("%s has no help", c.Name)
+		}
+		lines := slices.Collect(strings.Lines(c.Description))
+		for _, l := range lines {
+			if len(strings.TrimRight(l, "\n")) > 80 {
+				t.Errorf("%s: the line is too long: %s", c.Name, l)
+			}
+		}
+	}
+}

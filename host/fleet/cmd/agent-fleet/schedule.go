@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/fleet/client"
+)
+
+const scheduleHelp = `Has the engine begin runs at certain times. While the last run of a schedule has
+not ended, the next one is left out.
+
+EXAMPLE
+   agent-fleet schedule add nightly --cron '0 3 * * *' -f book.md
+   agent-fleet schedule ls
+   agent-fleet schedule rm nightly`
+
+var scheduleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func scheduleCommand() *cli.Command {
+	return &cli.Command{
+		Name: "schedule", Usage: "begin runs at certain times", Description: scheduleHelp,
+		Commands: []*cli.Command{scheduleAdd(), scheduleList(), scheduleRemove()},
+	}
+}
+
+func scheduleAdd() *cli.Command {
+	return &cli.Command{
+		Name: "add", Usage: "add a schedule", ArgsUsage: `NAME ["prompt"]`,
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringSliceFlag{Name: "cron", Usage: "begin a run at `TIMES`, as in a crontab; may be given again"},
+			&cli.StringFlag{Name: "zone", Value: "UTC", Usage: "the times are those of `ZONE`, such as Europe/Berlin"},
+		}, requestFlags(), engineFlags()),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			name, err := nameOf(c, c.Args().First())
+			if err != nil {
+				return err
+			}
+			if len(c.StringSlice("cron")) == 0 {
+				return usage("schedule add %s: say when its runs begin, such as --cron '0 3 * * *'", name)
+			}
+			r, err := requestWith(c, c.Args().Tail())
+			if err != nil {
+				return err
+			}
+			return act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
+				s := client.Schedule{Name: name, Cron: c.StringSlice("cron"), Zone: c.String("zone"), Run: r}
+				if err := f.AddSchedule(ctx, s); err != nil {
+					return err
+				}
+				fmt.Fprintf(c.Root().ErrWriter, "added; agent-fleet schedule ls says when its next run begins\n")
+				return nil
+			})(ctx, c)
+		},
+	}
+}
+
+func nameOf(c *cli.Command, name string) (string, error) {
+	if !scheduleName.MatchString(name) {
+		return "", usage("schedule %s: %q is no name of a schedule, such as nightly", c.Name, name)
+	}
+	return name, nil
+}
+
+func scheduleList() *cli.Command {
+	return &cli.Command{
+		Name: "ls", Usage: "list the schedules", Flags: slices.Concat([]cli.Flag{jsonFlag()}, engineFlags()),
+		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
+			all, err := f.Schedules(ctx)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				return printJSON(c.Root().Writer, map[string]any{"version": 1, "schedules": all})
+			}
+			for _, s := range all {
+				fmt.Fprintf(c.Root().Writer, "%-20s  next %s\n", s.Name, s.NextText())
+			}
+			return nil
+		}),
+	}
+}
+
+func scheduleRemove() *cli.Command {
+	return &cli.Command{
+		Name: "rm", Usage: "remove a schedule; the run that it began goes on", ArgsUsage: "NAME", Flags: engineFlags(),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			name, err := nameOf(c, c.Args().First())
+			if err != nil {
+				return err
+			}
+			return act(func(ctx context.Context, _ *cli.Command, f *client.Client) error { return f.RemoveSchedule(ctx, name) })(ctx, c)
+		},
+	}
+}
