@@ -259,6 +259,24 @@ func testFence(t *testing.T, by string) {
 	d.wantOK(d.append(3, 2, f.Does("r-root", "claimed again")), 3)
 }
 
+// After an end by a fence nobody goes on, whatever epoch it claims, and hears why.
+func TestEnd(t *testing.T) {
+	b := begin(t, witness.Options{})
+	f := replaytest.New("r-root")
+	d := b.driver()
+	d.wantOK(d.append(1, 1, f.Does("r-root", "created", "claimed")), 1)
+	if _, err := replay.End(t.Context(), b.log, b.key, "ns", "r-root", "lead", "cancelled by Ada"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantFenced(d.append(2, 1, f.Clone().Does("r-root", "started")), 2, "lead")
+	d.wantOK(d.hello(), 2)
+	d.wantRefused(d.append(3, 9, f.Clone().Does("r-root", "claimed again")), "run r-root was ended by lead at ")
+	if _, err := replay.Fence(t.Context(), b.log, b.key, "ns", "r-root", "h-05", "again"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantRefused(d.append(4, 9, f.Clone().Does("r-root", "claimed again")), "was ended by lead at ")
+}
+
 // Of many who claim at once, on two hosts, one has it.
 func TestClaimsRace(t *testing.T) {
 	one := begin(t, witness.Options{By: "h-05"})
