@@ -170,7 +170,8 @@ func show(r line.Reply) string {
 	return string(text)
 }
 
-// A driver says hello, claims, and goes on; the log has it all; who comes later hears how far it is.
+// A driver says hello, claims, and goes on; the log has it all; who comes later hears how far it
+// is.
 func TestHelloAndAppend(t *testing.T) {
 	b := begin(t, witness.Options{})
 	f := replaytest.New("r-root")
