@@ -30,14 +30,17 @@ type Stored struct {
 	Long bool   // it is too long for its row
 }
 
-// EachStored reads the facts of a run up to one, and proves them by their digests. Body is valid
-// until the next one is read.
-func EachStored(ctx context.Context, s *Store, run string, upto int64, take func(Stored) error) error {
+// EachStored reads the facts of a run behind one, 0 for all, up to another, and proves them by
+// their digests. Body is valid until the next one is read.
+func EachStored(ctx context.Context, s *Store, run string, from, upto int64, take func(Stored) error) error {
 	h, err := s.Head(ctx, run)
 	if err != nil {
 		return err
 	}
-	c := &cursor{s: s.Journal, head: h}
+	c := &cursor{s: s.Journal, head: h, seq: from}
+	if err := c.start(ctx); err != nil {
+		return err
+	}
 	for c.seq < upto {
 		err := s.read(ctx, "read run "+run, func(q *dbsqlc.Queries) error {
 			rows, err := q.Facts(ctx, FactID(h.No, c.seq), FactID(h.No, upto), chunk)

@@ -46,6 +46,9 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 			return Taken{}, fmt.Errorf("answer %s: %w", id, err)
 		}
 	}
+	if err := asksInCustody(ctx, h, id); err != nil {
+		return Taken{}, fmt.Errorf("answer %s: %w", id, err)
+	}
 	row, err := h.Store.Answer(ctx, id, answer, h.By(ctx))
 	if err != nil {
 		return Taken{}, err
@@ -114,6 +117,9 @@ func (h *Host) AskCancel(ctx context.Context, run string) (db.RunRow, error) {
 	row, err := h.Store.Run(ctx, run)
 	if err != nil || row.Status.Terminal() {
 		return row, err
+	}
+	if err := InCustody(ctx, h, run); err != nil {
+		return row, fmt.Errorf("cancel run %s: %w", run, err)
 	}
 	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.By(ctx)); err != nil {
 		return row, fmt.Errorf("cancel run %s: %w", run, err)
@@ -191,6 +197,9 @@ func (h *Host) finished(ctx context.Context, run string) (drive.Outcome, error) 
 
 // Withdraw cancels a pending request: its call learns that nobody will answer.
 func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
+	if err := asksInCustody(ctx, h, id); err != nil {
+		return db.PendingRow{}, fmt.Errorf("withdraw %s: %w", id, err)
+	}
 	row, err := h.Store.CancelRequest(ctx, id, h.By(ctx))
 	if err != nil {
 		return row, err

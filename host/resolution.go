@@ -38,6 +38,9 @@ var ErrDecisionKept = errors.New("the decision is kept")
 // is a *ResolvedError, and the word is let go.
 func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w journal.Word) error {
 	before, err := h.Store.Head(ctx, c.Run)
+	if err == nil && !before.Status.Terminal() {
+		err = InCustody(ctx, h, c.Run)
+	}
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (h *Host) created(
 		Run: cmp.Or(req.Run, NewRunID()), Thread: req.Thread, By: h.Who, Prompt: req.Prompt, Input: req.Input, Source: req.Source, Folder: req.Folder,
 		Model: req.Model, ModelWhy: req.ModelWhy, Mode: req.Mode, Limits: req.Limits, Expire: req.Expire,
 		Version: h.Version, ToolsHash: reg.Digest(), Setup: req.Setup, Terms: req.Terms,
-		Called: journal.Called{StartKey: req.StartKey, StartDigest: req.StartDigest, Name: req.Name}, Digest: req.Digest,
+		Called: journal.Called{StartKey: req.StartKey, StartDigest: req.StartDigest, Name: req.Name, Witness: witness(h)}, Digest: req.Digest,
 		FlowRun: journal.FlowRun{Flow: req.Flow, Task: req.Task}, Branch: journal.Branch{From: req.From, Rewind: req.Rewind},
 	}
 	if c.Source != "" && c.Digest == "" {

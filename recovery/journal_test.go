@@ -111,6 +111,10 @@ func TestGoldenJournal(t *testing.T) {
 	if s.Created.StartKey != "nightly 2026-11-23" || len(s.Created.StartDigest) != 64 {
 		t.Errorf("the journal of a run with a start key says %+v", s.Created)
 	}
+	s = readGolden(t, "testdata/journal-v1-witness.jsonl", fields)
+	if s.Created.Witness != "unix:/run/user/1000/witness" || s.Cause != journal.CauseLog {
+		t.Errorf("the journal of a run with a witness says %+v, interrupted by %s", s.Created, s.Cause)
+	}
 	s = readGolden(t, "testdata/journal-v1-environment.jsonl", fields)
 	if len(s.Created.Env) != 64 {
 		t.Errorf("the journal of a run with a recorded environment says %+v", s.Created)

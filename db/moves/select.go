@@ -136,6 +136,31 @@ func NewNames() *Names {
 	}
 }
 
+// Without is those that another has not.
+func (n *Names) Without(other *Names) *Names {
+	out := NewNames()
+	for _, pair := range [][3]map[string]bool{
+		{n.Kept, other.Kept, out.Kept}, {n.Lists, other.Lists, out.Lists}, {n.Bodies, other.Bodies, out.Bodies},
+		{n.Environments, other.Environments, out.Environments}, {n.Secrets, other.Secrets, out.Secrets},
+	} {
+		for name := range pair[0] {
+			if !pair[1][name] {
+				pair[2][name] = true
+			}
+		}
+	}
+	return out
+}
+
+// Join adds those of another.
+func (n *Names) Join(other *Names) {
+	maps.Copy(n.Kept, other.Kept)
+	maps.Copy(n.Lists, other.Lists)
+	maps.Copy(n.Bodies, other.Bodies)
+	maps.Copy(n.Environments, other.Environments)
+	maps.Copy(n.Secrets, other.Secrets)
+}
+
 // Add takes in what a body names, a fact's or an output.
 func (n *Names) Add(body []byte) {
 	for _, m := range n.find.FindAllSubmatch(body, -1) {
@@ -195,7 +220,7 @@ func (n *Names) walk(v any) {
 // given back.
 type Everything struct {
 	Body    func(data []byte) error
-	Kept    func(name string, data []byte, list bool) error // lists of files come last, behind what they name
+	Kept    func(name string, data []byte, list bool) error // lists of files come last, behind what they name; nil: they stay
 	Secret  func(id, rule string, value []byte) error
 	Environ func(id string, variables []string) error
 
@@ -208,7 +233,7 @@ type Everything struct {
 func Gather(ctx context.Context, s *db.Store, sel Selection, e Everything) error {
 	n := NewNames()
 	for _, r := range sel.Runs {
-		err := db.EachStored(ctx, s, r.ID, r.LastSeq, func(f db.Stored) error {
+		err := db.EachStored(ctx, s, r.ID, 0, r.LastSeq, func(f db.Stored) error {
 			n.Add(f.Body)
 			if f.Long {
 				return e.Body(f.Body)
@@ -219,6 +244,11 @@ func Gather(ctx context.Context, s *db.Store, sel Selection, e Everything) error
 			return err
 		}
 	}
+	return GatherNamed(ctx, s, n, e)
+}
+
+// GatherNamed is Gather for names that were read from facts.
+func GatherNamed(ctx context.Context, s *db.Store, n *Names, e Everything) error {
 	for _, name := range slices.Sorted(maps.Keys(n.Bodies)) {
 		data, err := body(ctx, s, name)
 		if err != nil {
@@ -232,7 +262,11 @@ func Gather(ctx context.Context, s *db.Store, sel Selection, e Everything) error
 	if !e.Whole {
 		return nil
 	}
-	return errors.Join(e.contents(ctx, s, n), e.environments(ctx, s, n), e.secrets(ctx, s, n))
+	var err error
+	if e.Kept != nil {
+		err = e.contents(ctx, s, n)
+	}
+	return errors.Join(err, e.environments(ctx, s, n), e.secrets(ctx, s, n))
 }
 
 // body reads an output by its name.

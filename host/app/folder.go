@@ -139,6 +139,11 @@ func (s *Folder) Begin(ctx context.Context, how Use) error {
 		Clean: func(c hook.Call) hook.Call { return db.RedactValue(s.Store, c) },
 	})
 	s.Env.Before = s.Hooks.Before
+	if how == Drive && s.Witness != nil {
+		if err := s.Witness.Reach(ctx); err != nil {
+			return err
+		}
+	}
 	return s.reconcile(ctx, how)
 }
 
@@ -292,7 +297,11 @@ func (s *Folder) Close() error {
 		}
 	}
 	s.Hooks.Seen()
-	err := errors.Join(s.Store.Close(), s.unlock())
+	var err error
+	if s.Witness != nil {
+		err = s.Witness.Close()
+	}
+	err = errors.Join(err, s.Store.Close(), s.unlock())
 	s.notices() // closing is when the log is brought in
 	if late := s.Hooks.Wait(s.stopped, func() { s.app.Notice("waiting for a [[hook]] command to end; Ctrl-C leaves it to itself") }); late != nil {
 		s.app.Notice(late.Error()) // as above

@@ -2,6 +2,7 @@ package app
 
 import (
 	"agent/host/commits"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"agent/host/flow"
 	"agent/host/records"
 	"agent/host/stream"
+	"agent/host/witness"
 	"agent/host/workspace"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
@@ -73,8 +75,29 @@ func (a *App) host(home string, store *db.Store) (*host.Host, error) {
 	h.Env.Model = a.newModel
 	keeper := &workspace.Keeper{Process: &h.Process, Limit: keptLimit(a), Homes: []string{a.Env("HOME")}, Own: []string{marksFolder(a)}, Ignores: ignores(a)}
 	h.Files = &commits.Watcher{Files: keeper, Process: &h.Process}
+	if h.Witness, err = witnessOf(a, h); err != nil {
+		return nil, err
+	}
 	h.Flows = (&flow.Engine{Carrier: carrier, Denied: []string{home}}).Open
 	return h, nil
+}
+
+// witnessOf is who hears what runs of this process did before they act: AGENT_WITNESS names it,
+// else the configuration; nil for nobody. What is wrong with the file is reported where a run
+// begins.
+func witnessOf(a *App, h *host.Host) (host.Witness, error) {
+	conf, _ := a.Settings("")
+	if conf == nil {
+		conf = &Settings{}
+	}
+	address := cmp.Or(a.Env("AGENT_WITNESS"), conf.Witness.Address)
+	if address == "" {
+		return nil, nil
+	}
+	if err := config.CheckWitness(address); err != nil {
+		return nil, fmt.Errorf("use the witness %s: %v", address, err)
+	}
+	return witness.New(witness.Options{Address: address, Patience: conf.Witness.Or().Patience, Store: h.Store, Version: a.Version, Warn: h.Warn}), nil
 }
 
 // builtIn makes the tools that every run has. Commands get what was chosen for them; delegate is

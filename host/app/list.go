@@ -362,7 +362,7 @@ func (s *Folder) CarryOn(ctx context.Context, how host.Carry, starting int, exce
 			last, err := family.LastDriven(ctx, s.Store, row)
 			// A journal that cannot be read is nothing to go on with; doctor names it.
 			why, ok = host.CarriesOn(row, how, s.Self.Boot, last, fault.Now())
-			ok = ok && err == nil
+			ok = ok && err == nil && host.InCustody(ctx, s.Host, row.ID) == nil
 		}
 		if ok {
 			c.On = append(c.On, host.Carried{RunRow: row, Why: why})

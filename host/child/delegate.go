@@ -60,7 +60,7 @@ func (d *Delegate) Prepare(ctx context.Context, c tools.Call) (json.RawMessage, 
 	created := journal.RunCreated{
 		Run: drive.NewID("r"), Thread: drive.NewID("t"), By: parent.By, Prompt: a.Task, Folder: parent.Folder,
 		Model: parent.Model, ModelWhy: "the parent's", Mode: tighter(p.Mode, a.Mode), Expire: parent.Expire, Version: d.Process.Version,
-		Setup: parent.Setup, Environ: parent.Environ, Env: parent.Env, Terms: parent.Terms.Below(), FlowRun: journal.FlowRun{Vars: parent.Vars},
+		Setup: parent.Setup, Environ: parent.Environ, Env: parent.Env, Terms: parent.Terms.Below(), Called: journal.Called{Witness: parent.Witness}, FlowRun: journal.FlowRun{Vars: parent.Vars},
 		Limits: p.Limits.Tighten(journal.Limits{MaxTurns: a.MaxTurns, MaxTokens: a.MaxTokens, MaxCost: millionths(a.MaxCost)}),
 		Family: journal.Family{
 			Parent: parent.Run, Root: cmp.Or(parent.Root, parent.Run), RootThread: parent.FamilyThread(), Role: Name + " " + c.ID,

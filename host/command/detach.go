@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (a *commandLine) detach(ctx context.Context, c *cli.Command, run string) er
 	}
 	job := launch.Job{Args: a.args[1:]}
 	if c.Name == "run" || c.Name == "fork" {
-		run = host.NewRunID()
+		run = cmp.Or(c.String("run-id"), host.NewRunID())
 		job.Run = run
 	}
 	slow := time.AfterFunc(carry.Patience, func() {

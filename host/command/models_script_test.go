@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"agent/host/witness/witnesstest"
+
 	"context"
 	"strconv"
 	"strings"
@@ -14,7 +16,10 @@ import (
 type serverKey struct{}
 
 // served holds it, once there is one.
-type served struct{ *modeltest.Server }
+type served struct {
+	*modeltest.Server
+	Witness *witnesstest.Witness
+}
 
 func serverOf(ts *testscript.TestScript) *modeltest.Server {
 	s := ts.Value(serverKey{}).(*served).Server

@@ -163,6 +163,9 @@ func (s starting) spoken(ctx context.Context, last app.RunRow) (app.RunRow, erro
 // again looks for the run of the start key, before anything is worked out that may be different by
 // now, and carries it on. It says false where there is none.
 func (s starting) again(ctx context.Context, given flags.Run, req *host.StartRequest) (out host.Outcome, found bool, err error) {
+	if s.app.driver == nil {
+		req.Run = s.c.String("run-id")
+	}
 	if req.StartKey = s.c.String("start-key"); req.StartKey == "" {
 		return out, false, nil
 	}

@@ -170,7 +170,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": cmdCode, "signal": cmdSignal, "waitgone": cmdWaitGone, "waitfor": cmdWaitFor, "waitrun": cmdWaitRun, "killrunner": cmdKillRunner,
 			"ids": cmdIDs, "count": cmdCount, "waitpid": cmdWaitPid, "waitcmd": cmdWaitCmd, "endcmd": cmdEndCmd, "waitstop": cmdWaitStop, "fault": cmdFault, "same": cmdSame,
-			"server": cmdServer, "says": cmdSays, "waitheld": cmdWaitHeld, "release": cmdRelease, "asked": cmdAsked, "heard": cmdHeard, "pages": cmdPages,
+			"server":  cmdServer,
+			"witness": cmdWitness, "says": cmdSays, "waitheld": cmdWaitHeld, "release": cmdRelease, "asked": cmdAsked, "heard": cmdHeard, "pages": cmdPages,
 			"waitservers": cmdWaitServers, "sql": cmdSQL, "family": cmdFamily, "child": cmdChild, "lines": cmdLines, "cuts": cmdCuts, "cursor": cmdCursor, "fits": cmdFits,
 		},
 	})

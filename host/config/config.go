@@ -54,6 +54,10 @@
 //	                                         # "all": also what crashed in a terminal; "none"
 //	drivers = 4                              # so many of them at a time
 //
+//	[witness]                                # hears what each new run did, before it acts:
+//	address = "unix:/run/user/1000/witness"  # agent-fleet witness listens there
+//	patience = "10m"                         # a run is interrupted when it is silent for so long
+//
 //	[[hook]]                                 # is called when something happens to a run
 //	on = ["waiting", "ended", "left_alone"]  # or one of them
 //	command = ["notify-send", "agent"]       # gets one JSON object on its standard input
@@ -118,6 +122,7 @@ type Config struct {
 	Rules     []permission.Rule   // of permission, the person's first
 	Sandbox   Sandbox             // how commands are confined
 	Serve     Serve               // which runs go on without being asked for
+	Witness   Witness             // who hears what runs did before they act
 	Env       Env                 // which variables commands get
 	Keep      int64               // bytes of contents that are kept at most; 0 when not said
 	Prune     Prune               // which finished threads are removed

@@ -104,14 +104,14 @@ func TestLoadNothing(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	tests := []struct{ name, user, workspace, want string }{
 		{"unknown key", "\nmodle = \"x\"\n", "", `
-USER:2:1: there is no modle; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook
+USER:2:1: there is no modle; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook, witness
      2 | modle = "x"
        | ^`},
 		{"two unknown keys", "a = 1\nb = 2\n", "", `
-USER:1:1: there is no a; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook
+USER:1:1: there is no a; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook, witness
      1 | a = 1
        | ^
-USER:2:1: there is no b; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook
+USER:2:1: there is no b; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook, witness
      2 | b = 2
        | ^`},
 		{"unknown key of a provider", "[providers.openai]\n  url = \"http://127.0.0.1\"\n", "", `
@@ -207,11 +207,11 @@ WORK:1:12: providers may not stand in the file of a workspace, which comes with 
      1 | [providers.openai]
        |            ^`},
 		{"what a terminal would obey is not shown", "", "\"\\u001b[2J\" = 1 # \u202e\u009b\n", `
-WORK:1:1: there is no "\x1b[2J"; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook
+WORK:1:1: there is no "\x1b[2J"; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook, witness
      1 | "\u001b[2J" = 1 # ??
        | ^`},
 		{"unknown key of a workspace", "", "colour = 1\n", `
-WORK:1:1: there is no colour; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook
+WORK:1:1: there is no colour; what may stand here: model, mode, max_turns, max_tokens, max_cost, timeout, effort, idle, providers, models, allow, ask, deny, fetch, sandbox, env, serve, keep, notify, hook, witness
      1 | colour = 1
        | ^`},
 	}

@@ -33,6 +33,7 @@ type userKeys struct {
 	Fetch     *fetchKeys              `toml:"fetch"`
 	Sandbox   *sandboxKeys            `toml:"sandbox"`
 	Serve     *serveKeys              `toml:"serve"`
+	Witness   *witnessKeys            `toml:"witness"`
 	Env       *envKeys                `toml:"env"`
 	Keep      *keepKeys               `toml:"keep"`
 	Notify    *string                 `toml:"notify"`
@@ -104,12 +105,14 @@ func keysAt(table []string) []string {
 	case len(table) == 0:
 		return []string{
 			"model", "mode", "max_turns", "max_tokens", "max_cost", "timeout", "effort", "idle", "providers", "models", "allow", "ask", "deny",
-			"fetch", "sandbox", "env", "serve", "keep", "notify", "hook",
+			"fetch", "sandbox", "env", "serve", "keep", "notify", "hook", "witness",
 		}
 	case table[0] == "sandbox" && len(table) == 1:
 		return []string{"full", "writable"}
 	case table[0] == "serve" && len(table) == 1:
 		return []string{"recover", "drivers"}
+	case table[0] == "witness" && len(table) == 1:
+		return []string{"address", "patience"}
 	case table[0] == "env" && len(table) == 1:
 		return []string{"pass", "deny", "set"}
 	case slices.Equal(table, []string{"env", "set"}):
@@ -134,7 +137,7 @@ func keysAt(table []string) []string {
 // for a name of the person's own.
 func Keys() []string {
 	var all []string
-	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"env"}, {"env", "set"}, {"serve"}, {"keep"}, {"hook"}, {"allow"}, {"ask"}, {"deny"}} {
+	for _, table := range [][]string{{}, {"providers", "*"}, {"models", "*"}, {"fetch"}, {"sandbox"}, {"env"}, {"env", "set"}, {"serve"}, {"witness"}, {"keep"}, {"hook"}, {"allow"}, {"ask"}, {"deny"}} {
 		for _, key := range keysAt(table) {
 			whole := append(slices.Clone(table), key)
 			if len(keysAt(whole)) == 0 && len(keysAt(append(slices.Clone(whole), "*"))) == 0 { // no table
@@ -210,7 +213,7 @@ func parseUser(file string, text []byte, known Known) (Config, error) {
 	out.Rules = slices.Concat(
 		c.rules(journal.DecisionAllow, k.Allow, false), c.rules(journal.DecisionAsk, k.Ask, false), c.rules(journal.DecisionDeny, k.Deny, false))
 	out.Private = c.fetch(k.Fetch)
-	out.Sandbox, out.Serve = c.sandbox(k.Sandbox), c.serve(k.Serve)
+	out.Sandbox, out.Serve, out.Witness = c.sandbox(k.Sandbox), c.serve(k.Serve), c.witness(k.Witness)
 	out.Env = c.env(k.Env)
 	out.Keep, out.Prune = c.keep(k.Keep)
 	out.Notify, out.Hooks = oneOf(c, "notify", k.Notify, Notices()), c.hooks(k.Hooks)

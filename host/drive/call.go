@@ -31,6 +31,7 @@ type caller struct {
 	flying  map[int]context.CancelFunc // by index in the current turn
 	handles map[int]prepared           // by index in the current turn
 	below   below
+	alone   bool  // the witness of the run hears nothing more
 	full    error // the state folder had no room for a call's files: nothing new may be started
 }
 

@@ -76,7 +76,7 @@ func (p *Process) open(ctx context.Context, run string, read folding, lock *ofd.
 	if s.Status.Terminal() {
 		return nil, &FinishedError{s}
 	}
-	if err := moved(s); err != nil {
+	if err := errors.Join(moved(s), p.InCustody(s.Created)); err != nil {
 		return nil, err
 	}
 	if s.Seq != head.Seq {

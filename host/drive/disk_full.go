@@ -27,7 +27,7 @@ type pendingStart struct {
 // abortStart drops an effect that waited. Its start is recorded, and what a runner prepared for it
 // is left as it is and let go of: the proof for the next owner that it never began. Of a call that
 // leaves no such proof it is recorded here, while it is known.
-func (cl *caller) abortStart(p journal.Place) {
+func (cl *caller) abortStart(p journal.Place, why error) {
 	index := p.Index
 	if cancel := cl.flying[index]; cancel != nil {
 		cancel()
@@ -39,15 +39,12 @@ func (cl *caller) abortStart(p journal.Place) {
 		}
 	}
 	delete(cl.handles, index)
-	if cl.full == nil {
-		cl.full = errDiskFull
-	}
 	c, err := cl.state.Call(p)
 	if err != nil || c.Phase != journal.PhaseStarted {
 		return // it was settled by another word meanwhile
 	}
 	if t, _ := cl.env.Tools.Get(c.Tool); !outlives(t) && c.Effect != journal.EffectRead && !untouched(t, journal.Result{Applied: journal.AppliedNo}) {
-		cl.settleOne(ended{place: p, err: fmt.Errorf("%s was not started: %w", c.Tool, cl.full), result: journal.Result{Applied: journal.AppliedNo}})
+		cl.settleOne(ended{place: p, err: fmt.Errorf("%s was not started: %w", c.Tool, why), result: journal.Result{Applied: journal.AppliedNo}})
 	}
 }
 

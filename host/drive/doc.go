@@ -23,10 +23,13 @@
 //     the limit's question, or the end of the run. What is durable is then shown to observers. Go
 //     to 3.
 //
+// A run that has a witness tells it what a commit announces before that begins: a claim, the start
+// of a call that acts, a question, the end.
+//
 // An effect is started only after the commit that records its start came back without an error. A
 // commit that fails has an unknown outcome: nothing is started and nothing further is written; the
 // next start reads the truth.
 //
-// Over budget: at most 27 files: one a part of a driver
-// Over budget: at most 5000 lines: the parts of one driver, which write one journal together
+// Over budget: at most 28 files: one a part of a driver
+// Over budget: at most 5300 lines: the parts of one driver, which write one journal together
 package drive

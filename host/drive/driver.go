@@ -67,7 +67,9 @@ func (d *driver) drive(ctx context.Context, claim func(context.Context) error) (
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err = d.guarded(ctx, func() error {
-		if err := claim(ctx); err != nil {
+		if err := claim(ctx); errors.Is(err, errLeave) {
+			return d.dead
+		} else if err != nil {
 			return err
 		}
 		if heard := d.p.Claimed; heard != nil && d.state.Created.Parent == "" {

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -31,7 +32,11 @@ func (cl *caller) flush(ctx context.Context) error {
 		cl.p.sayKept(cl.state.Created.Run)
 		reached(cl.facts)
 		cl.deliver(ctx, cl.facts)
+		why := announced(cl.state, cl.facts)
 		cl.facts, cl.kept, cl.consume, cl.refused, cl.came = nil, nil, nil, nil, nil
+		if err := cl.tell(ctx, why); err != nil {
+			return cl.unwitnessed(ctx, err)
+		}
 	} else if err := cl.inbox.dropRefused(ctx); err != nil {
 		cl.dead = cl.recordLost(err)
 		return cl.dead
@@ -43,8 +48,15 @@ func (cl *caller) flush(ctx context.Context) error {
 		l := cl.pending[0]
 		cl.pending = cl.pending[1:]
 		if l.fresh && (cl.full != nil || cl.p.Store.DiskFull()) {
-			cl.abortStart(l.place)
+			cl.full = cmp.Or(cl.full, errDiskFull)
+			cl.abortStart(l.place, cl.full)
 			continue
+		}
+		if l.fresh {
+			if err := cl.still(ctx, l.place); err != nil {
+				cl.pending = append(cl.pending, l)
+				return cl.unwitnessed(ctx, err)
+			}
 		}
 		l.begin()
 	}

@@ -53,6 +53,9 @@ type Process struct {
 	Flows func(c journal.RunCreated, facts []journal.Event) (Flow, error)
 	// Files keeps what calls may destroy of the files of their workspaces; nil keeps nothing.
 	Files Files
+	// Witness hears what each run that has one did, before it acts; nil drives only runs
+	// that have none.
+	Witness Witness
 	// Who names the person of this process in answers.
 	Who string
 	// Detached says that this process is one of a run's own, which outlives the terminal that it

@@ -39,6 +39,7 @@ func Model() []cli.Flag {
 		&cli.StringSliceFlag{Name: "add-dir", Usage: "let the run read below `DIR` too; with DIR:write file tools may also write there, and ask; may be given again (agent help sandbox)"},
 		&cli.StringFlag{Name: "output-schema", Usage: "the answer must be JSON that the JSON Schema in `FILE` describes: one that is not is asked for once more, and then fails the run"},
 		&cli.StringFlag{Name: "start-key", Usage: "name this start `KEY`: given again, it is the same run and never a second one", Validator: host.CheckStartKey},
+		&cli.StringFlag{Name: "run-id", Usage: "give the run this `ID`, as a fleet does", Hidden: true, Validator: host.CheckRunID},
 		Record(),
 	}
 }

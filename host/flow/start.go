@@ -164,7 +164,7 @@ func (f *carrying) created(h drive.Hands, x *flow.Instance) journal.RunCreated {
 	o, of := *x.Open, f.s.Run.Created
 	c := journal.RunCreated{
 		Run: o.Run, Thread: drive.NewID("t"), By: of.By, Folder: of.Folder, Mode: cmp.Or(o.Mode, f.s.Run.Mode), Expire: of.Expire,
-		Version: h.Process().Version, Environ: of.Environ, Env: of.Env, Terms: of.Terms.Below(),
+		Version: h.Process().Version, Environ: of.Environ, Env: of.Env, Terms: of.Terms.Below(), Called: journal.Called{Witness: of.Witness},
 		FlowRun: journal.FlowRun{Vars: vars(x, of.Task)},
 		Limits:  o.Limits.Tighten(journal.Limits{MaxTurns: f.s.Run.Limits.MaxTurns}),
 		Family: journal.Family{

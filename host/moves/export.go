@@ -16,6 +16,7 @@ import (
 	"agent/host/app"
 	"agent/host/pack"
 	"agent/host/view"
+	"agent/host/witness"
 	"agent/host/workspace"
 	"agent/recovery/fault"
 	"agent/tools/durable"
@@ -201,8 +202,8 @@ func everything(w *pack.Writer, whole bool) moves.Everything {
 // writeRun writes a run with its facts. That they are all, their number and their digest say.
 func writeRun(ctx context.Context, s *db.Store, w *pack.Writer, r moves.Run) error {
 	head := pack.Run{ID: r.ID, Thread: r.Thread, Facts: r.LastSeq}
-	err := db.EachStored(ctx, s, r.ID, r.LastSeq, func(f db.Stored) error {
-		fact := factOf(f)
+	err := db.EachStored(ctx, s, r.ID, 0, r.LastSeq, func(f db.Stored) error {
+		fact := witness.Fact(f)
 		head.Digest = pack.Chain(head.Digest, &fact)
 		return nil
 	})
@@ -212,18 +213,8 @@ func writeRun(ctx context.Context, s *db.Store, w *pack.Writer, r moves.Run) err
 	if err != nil {
 		return err
 	}
-	return db.EachStored(ctx, s, r.ID, r.LastSeq, func(f db.Stored) error {
-		fact := factOf(f)
+	return db.EachStored(ctx, s, r.ID, 0, r.LastSeq, func(f db.Stored) error {
+		fact := witness.Fact(f)
 		return w.Write(pack.Record{Fact: &fact})
 	})
-}
-
-func factOf(f db.Stored) pack.Fact {
-	fact := pack.Fact{Turn: f.Turn, Kind: f.Kind, V: f.V, Time: f.Time}
-	if f.Long {
-		fact.Hash = pack.Name(f.Body)
-	} else {
-		fact.Body = string(f.Body)
-	}
-	return fact
 }

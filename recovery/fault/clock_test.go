@@ -13,7 +13,8 @@ import (
 func measures() map[string]bool {
 	return map[string]bool{
 		"db/sqlitefile/conn.go": true, "host/drive/record.go": true, "host/drive/call.go": true, "host/stream/live_copy.go": true, "host/input/ready_unix.go": true,
-		"host/app/check.go":  true,
+		"host/app/check.go":       true,
+		"host/witness/witness.go": true, "host/witness/connection.go": true, // how long it is silent
 		"host/serve/http.go": true, "host/serve/events.go": true, // how long a request took, and until when it may be written
 		"host/serve/door.go":           true, // how old a code or a session is
 		"host/model/transport/body.go": true, "host/model/transport/record.go": true, "host/model/transport/replay.go": true, "recovery/fault/fault.go": true,

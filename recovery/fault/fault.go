@@ -101,11 +101,13 @@ const (
 	PackSealed      Point = "export.sealed" // it is whole, and has not its name
 	PackRead        Point = "import.read"
 	PackTaken       Point = "import.taken"
+	BeforeWitness   Point = "witness.before" // what is announced is on record, and not said yet
+	AfterWitness    Point = "witness.after"  // it was said, and has not begun
 )
 
 // All lists every point. A new one comes last: stories of the crash lab are dealt out by place.
 func All() []Point {
-	return slices.Concat(Driving(), []Point{DriverSpawned, DriverAccepted, BeforeRecovery}, Flows(), Delegating(), Phases(), Workspaces(), Restoring(), Committing(), Copying())
+	return slices.Concat(Driving(), []Point{DriverSpawned, DriverAccepted, BeforeRecovery}, Flows(), Delegating(), Phases(), Workspaces(), Restoring(), Committing(), Copying(), Witnessed())
 }
 
 // Flows lists the points at which the host of a flow takes artifacts or puts them back.
@@ -131,6 +133,9 @@ func Committing() []Point { return []Point{CommitsRead} }
 func Copying() []Point {
 	return []Point{BackupBegun, BackupCopied, BackupSealed, StoreUnpacked, StoreDecided, StoreNamed, PruneHidden, PruneRows, PruneFiles, PackMarked, PackSealed, PackRead, PackTaken}
 }
+
+// Witnessed lists the points that only the driver of a run passes that has a witness.
+func Witnessed() []Point { return []Point{BeforeWitness, AfterWitness} }
 
 // Delegating lists the points that only a command passes which drives runs below its own.
 func Delegating() []Point { return []Point{ChildRecorded, ChildEnded, Parked} }

@@ -140,7 +140,8 @@ const (
 	CauseTakeover  Cause = "takeover"  // another process took it over
 	CauseCorrupt   Cause = "corrupt"   // its journal does not match its digests
 	CauseRestored  Cause = "restored"  // its database went back in time; see RunRestored
-	CauseMoved     Cause = "moved"     // it went to another store; see RunExported
+	CauseMoved     Cause = "moved"     // it went to another store, see RunExported, or its witness says that another host has it
+	CauseLog       Cause = "log"       // its witness could not be reached; the detail holds the reason
 	CauseFailing   Cause = "store"     // the state folder could not be written
 	CauseTools     Cause = "tools"     // a tool that was named for it is not there; the detail holds the remedy
 	CauseArtifact  Cause = "artifact"  // an artifact of the flow cannot be read; the detail holds the remedy

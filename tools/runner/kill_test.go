@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -65,7 +66,16 @@ func TestKillRunnerOfAnotherProcess(t *testing.T) {
 	here, gate := c.fifo("here"), c.fifo("go")
 	c.start()
 	c.read(here)
+	other := exec.Command("cat")
+	hold, err := other.StdinPipe()
+	if err == nil {
+		err = other.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*runner.Began){
+		"another":   func(b *runner.Began) { b.Runner.Pid = other.Process.Pid },
 		"start":     func(b *runner.Began) { b.Runner.Start++ },
 		"boot":      func(b *runner.Began) { b.Boot = "another" },
 		"namespace": func(b *runner.Began) { b.Space = "pid:[1]" },
@@ -76,6 +86,9 @@ func TestKillRunnerOfAnotherProcess(t *testing.T) {
 		if err := runner.KillRunner(c.folder, b); err == nil {
 			t.Errorf("%s: killed", name)
 		}
+	}
+	if err := errors.Join(hold.Close(), other.Wait()); err != nil {
+		t.Errorf("another process: %v", err)
 	}
 	c.let(gate)
 	if e := c.end(); e.Status != 0 {

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
+	"google.golang.org/grpc"
 
 	"agent/fleet/codec"
 )
@@ -43,6 +44,7 @@ type Options struct {
 	APIKey    string
 	Identity  string     // as the engine's histories name who asked
 	Logger    log.Logger // of the engine's client; nil for none
+	Dial      []grpc.DialOption
 }
 
 // TLS are the files with which the engine's server and its client prove who they are. Without any of
@@ -101,7 +103,7 @@ func dial(ctx context.Context, o Options) (*Client, error) {
 	opts := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Identity: o.Identity, Logger: o.Logger,
 		DataConverter: data, FailureConverter: failures,
-		ConnectionOptions: client.ConnectionOptions{TLS: tlsConfig, GetSystemInfoTimeout: callTime},
+		ConnectionOptions: client.ConnectionOptions{TLS: tlsConfig, GetSystemInfoTimeout: callTime, DialOptions: o.Dial},
 	}
 	if o.APIKey != "" {
 		opts.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)

@@ -61,6 +61,9 @@ func (f *family) decide(ctx context.Context, q line.Request) line.Reply {
 		f.reached(true)
 		return line.Reply{OK: &line.OK{Place: f.state.Place, Runs: maps.Clone(f.state.Runs)}}
 	}
+	if len(q.Records) == 0 { // that would be a fence
+		return line.Reply{Refused: "an append brings no fact"}
+	}
 	e := seal.Entry{By: f.By, Epoch: q.Epoch, At: f.Now().UTC(), Why: q.Why, Records: q.Records}
 	if q.Place <= f.state.Place {
 		f.reached(true)

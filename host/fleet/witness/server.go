@@ -21,6 +21,10 @@ type Options struct {
 	// every run. It is asked at each request.
 	Allow func(root string) error
 
+	// Hold has a request that would go to the log wait, and says why; "" for none. The driver asks
+	// again. nil holds nothing.
+	Hold func(line.Request) string
+
 	// On sees each request with its answer, those of one root in order, before the driver gets
 	// it. It must not wait for the driver.
 	On func(Event)

@@ -29,14 +29,14 @@ func answerCommand() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{jsonFlag()}, engineFlags()),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Args().Len() < 2 {
-				return usageError("answer: name the question, and give the answer: agent-fleet answer p-c32a5jbe yes")
+				return usage("answer: name the question, and give the answer: agent-fleet answer p-c32a5jbe yes")
 			}
 			id, text := c.Args().First(), strings.TrimSpace(strings.Join(c.Args().Tail(), " "))
 			if !requestID.MatchString(id) {
-				return usageError("answer: %q is not the id of a question, such as p-c32a5jbe: agent-fleet ls lists them", id)
+				return usage("answer: %q is not the id of a question, such as p-c32a5jbe: agent-fleet ls lists them", id)
 			}
 			if text == "" {
-				return usageError("answer %s: the answer is empty", id)
+				return usage("answer %s: the answer is empty", id)
 			}
 			return act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
 				run, err := f.Answer(ctx, custody.Answer{Request: id, Text: text, By: who()})

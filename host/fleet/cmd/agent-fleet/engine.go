@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,8 +19,6 @@ import (
 
 // The exit codes, which are those of agent run.
 const (
-	exitFailed      = 1
-	exitUsage       = 2
 	exitWaiting     = 3
 	exitInterrupted = 4
 	exitUnknown     = 5
@@ -99,15 +96,10 @@ func act(do func(context.Context, *cli.Command, *client.Client) error) cli.Actio
 	return func(ctx context.Context, c *cli.Command) error {
 		engine, err := connect(ctx, c)
 		if err != nil {
-			return fail(exitFailed, err)
-		}
-		defer engine.Close()
-		err = do(ctx, c, engine)
-		var code cli.ExitCoder
-		if err == nil || errors.As(err, &code) {
 			return err
 		}
-		return fail(exitFailed, err)
+		defer engine.Close()
+		return do(ctx, c, engine)
 	}
 }
 
@@ -122,18 +114,12 @@ func actOn(do func(context.Context, *cli.Command, *client.Client, string) error)
 	}
 }
 
-func fail(code int, err error) error { return cli.Exit("agent-fleet: "+err.Error(), code) }
-
-func usageError(format string, args ...any) error {
-	return fail(exitUsage, fmt.Errorf(format, args...))
-}
-
 // code ends the command without another word.
 func code(n int) error {
 	if n == 0 {
 		return nil
 	}
-	return cli.Exit("", n)
+	return exitError(n)
 }
 
 var requestID = regexp.MustCompile(`^[pc]-[0-9a-z]{4,16}$`)
@@ -141,11 +127,11 @@ var requestID = regexp.MustCompile(`^[pc]-[0-9a-z]{4,16}$`)
 // oneRun is the run that a command names.
 func oneRun(c *cli.Command) (string, error) {
 	if c.Args().Len() != 1 {
-		return "", usageError("%s: name one run: agent-fleet %s r-7k2m9qx4", c.Name, c.Name)
+		return "", usage("%s: name one run: agent-fleet %s r-7k2m9qx4", c.Name, c.Name)
 	}
 	run := c.Args().First()
 	if !custody.IsRunID(run) {
-		return "", usageError("%s: %q is not the id of a run, such as r-7k2m9qx4: agent-fleet ls lists them", c.Name, run)
+		return "", usage("%s: %q is not the id of a run, such as r-7k2m9qx4: agent-fleet ls lists them", c.Name, run)
 	}
 	return run, nil
 }

@@ -33,7 +33,7 @@ func lsCommand() *cli.Command {
 		}, engineFlags()),
 		Action: act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
 			if c.Args().Len() > 0 {
-				return usageError("ls: it takes no argument; agent-fleet show RUN shows one run")
+				return usage("ls: it takes no argument; agent-fleet show RUN shows one run")
 			}
 			rows, err := f.List(ctx, c.Bool("all"))
 			if err != nil {

@@ -73,7 +73,7 @@ func moved(ctx context.Context, c *cli.Command, f *client.Client, before client.
 		return code(exitInterrupted)
 	}
 	if row.Host == before.Host && before.Host != "" && !row.Over() {
-		return fail(exitFailed, fmt.Errorf("move run %s: %s has it still: %s", row.Run, row.Host, row.Reason))
+		return fmt.Errorf("move run %s: %s has it still: %s", row.Run, row.Host, row.Reason)
 	}
 	return nil
 }

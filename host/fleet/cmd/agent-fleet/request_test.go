@@ -111,7 +111,7 @@ func TestATableIsAtMost80ColumnsWide(t *testing.T) {
 	}
 }
 
-func TestExitCodes(t *testing.T) {
+func TestExitCodesOfRuns(t *testing.T) {
 	codes := map[string]int{"completed": 0, "running": 0, "failed": 1, "waiting": 3, "parked": 4, "cancelled": 6}
 	for status, want := range codes {
 		if got := exitOf(client.Row{Where: custody.Where{Status: status}}); got != want {

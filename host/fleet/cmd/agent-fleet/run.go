@@ -124,7 +124,8 @@ func follow(ctx context.Context, c *cli.Command, f *client.Client, run string) e
 		}
 	})
 	if errors.Is(err, context.Canceled) {
-		return fail(exitInterrupted, fmt.Errorf("run %s goes on; agent-fleet attach %s follows it", run, run))
+		fmt.Fprintf(out.ErrWriter, "agent-fleet: run %s goes on; agent-fleet attach %s follows it\n", run, run)
+		return exitError(exitInterrupted)
 	}
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func requestWith(c *cli.Command, args []string) (custody.Run, error) {
 	if c.IsSet("away") && r.Away == 0 {
 		r.Away = -1
 	} else if r.Away < 0 {
-		return r, usageError("--away %s: a time cannot be negative; 0 gives a silent host up at once", r.Away)
+		return r, usage("--away %s: a time cannot be negative; 0 gives a silent host up at once", r.Away)
 	} else if r.Away == custody.DefaultAway {
 		r.Away = 0
 	}
@@ -182,13 +183,13 @@ func requestWith(c *cli.Command, args []string) (custody.Run, error) {
 	r.Labels = slices.Compact(r.Labels)
 	for _, l := range r.Labels {
 		if l == "" || strings.ContainsAny(l, ", /\n") {
-			return r, usageError("--label %q: a label has no blank, comma or slash", l)
+			return r, usage("--label %q: a label has no blank, comma or slash", l)
 		}
 	}
 	if r.Git != "" {
 		i := strings.LastIndex(r.Git, "@")
 		if i <= 0 || !commit.MatchString(r.Git[i+1:]) {
-			return r, usageError("--git %s: name the commit too, by its hash, so that every host works on the same: URL@COMMIT", r.Git)
+			return r, usage("--git %s: name the commit too, by its hash, so that every host works on the same: URL@COMMIT", r.Git)
 		}
 	}
 	for _, f := range passedOn() {
@@ -222,26 +223,26 @@ func prompt(c *cli.Command, args []string, r *custody.Run) error {
 	file := c.String("file")
 	switch {
 	case file != "" && len(args) > 0:
-		return usageError("%s: there is a prompt in %s and one beside it; give one", c.Name, file)
+		return usage("%s: there is a prompt in %s and one beside it; give one", c.Name, file)
 	case file != "":
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return fail(exitUsage, fmt.Errorf("read the prompt: %w", err))
+			return usage("read the prompt: %w", err)
 		}
 		r.Prompt, r.File = string(b), filepath.Base(file)
 	case len(args) != 1:
-		return usageError(`%s: give one prompt, in quotes, or -f FILE, or - for what is piped in`, c.Name)
+		return usage(`%s: give one prompt, in quotes, or -f FILE, or - for what is piped in`, c.Name)
 	case args[0] == "-":
 		b, err := io.ReadAll(c.Root().Reader)
 		if err != nil {
-			return fail(exitUsage, fmt.Errorf("read the prompt from stdin: %w", err))
+			return usage("read the prompt from stdin: %w", err)
 		}
 		r.Prompt = string(b)
 	default:
 		r.Prompt = args[0]
 	}
 	if strings.TrimSpace(r.Prompt) == "" {
-		return usageError("%s: the prompt is empty", c.Name)
+		return usage("%s: the prompt is empty", c.Name)
 	}
 	return nil
 }

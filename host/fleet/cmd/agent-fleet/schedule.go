@@ -42,7 +42,7 @@ func scheduleAdd() *cli.Command {
 				return err
 			}
 			if len(c.StringSlice("cron")) == 0 {
-				return usageError("schedule add %s: say when its runs begin, such as --cron '0 3 * * *'", name)
+				return usage("schedule add %s: say when its runs begin, such as --cron '0 3 * * *'", name)
 			}
 			r, err := requestWith(c, c.Args().Tail())
 			if err != nil {
@@ -62,7 +62,7 @@ func scheduleAdd() *cli.Command {
 
 func nameOf(c *cli.Command, name string) (string, error) {
 	if !scheduleName.MatchString(name) {
-		return "", usageError("schedule %s: %q is no name of a schedule, such as nightly", c.Name, name)
+		return "", usage("schedule %s: %q is no name of a schedule, such as nightly", c.Name, name)
 	}
 	return name, nil
 }

@@ -26,11 +26,11 @@ func setupCommand() *cli.Command {
 		Action: func(ctx context.Context, c *cli.Command) error {
 			o, err := engineOptions(c)
 			if err != nil {
-				return fail(exitFailed, err)
+				return err
 			}
 			f, err := client.Setup(ctx, o, func(done string) { fmt.Fprintln(c.Root().ErrWriter, done) })
 			if err != nil {
-				return fail(exitFailed, err)
+				return err
 			}
 			defer f.Close()
 			fmt.Fprintf(c.Root().ErrWriter, "the namespace %s of the engine %s is that of fleet %s\n", o.Namespace, o.Address, o.Key.Fleet())

@@ -148,15 +148,17 @@ func (s *State) Check(place int64, e seal.Entry) (*change, error) {
 
 // records checks what an entry brings.
 func (c *change) records(s *State, all []pack.Record) error {
-	for i := 0; i < len(all); i++ {
-		r := all[i]
-		if members(&r) != 1 {
+	for i := range all {
+		if members(&all[i]) != 1 {
 			return fmt.Errorf("record %d has not one member", i+1)
 		}
+	}
+	for i := 0; i < len(all); i++ {
+		r := all[i]
 		switch {
 		case r.Run != nil:
 			n := 0
-			for i+1+n < len(all) && all[i+1+n].Fact != nil && members(&all[i+1+n]) == 1 {
+			for i+1+n < len(all) && all[i+1+n].Fact != nil {
 				n++
 			}
 			if err := c.run(s, r.Run, all[i+1:i+1+n]); err != nil {

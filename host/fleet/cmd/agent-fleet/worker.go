@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+
+	"agent/fleet/seal"
+	"agent/fleet/worker"
+)
+
+func workerCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "worker",
+		Usage: "drive runs of the fleet on this machine",
+		Description: "Takes runs while it has free slots, until SIGINT or SIGTERM. Their drivers are\n" +
+			"processes of their own: they go on when the worker ends, and the next worker\n" +
+			"finds them. Under systemd that takes KillMode=process.",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "log", Usage: "`URL` of the log: dir:/FOLDER or postgres://HOST/DATABASE", Required: true, Sources: cli.EnvVars("AGENT_FLEET_LOG")},
+			&cli.IntFlag{Name: "slots", Usage: "drive at most `N` runs at a time", Value: 4},
+			&cli.StringSliceFlag{Name: "label", Usage: "take runs that ask for `LABEL`; may be given again"},
+			&cli.StringFlag{Name: "home", Usage: "state `FOLDER` of agent", Sources: cli.EnvVars("AGENT_HOME")},
+			&cli.StringFlag{Name: "work", Usage: "`FOLDER` for the workspaces of runs"},
+			&cli.StringFlag{Name: "agent", Usage: "`PATH` of the program agent", Value: "agent"},
+			&cli.StringFlag{Name: "host", Usage: "`NAME` of this host, which stays the same (default: the machine's)"},
+			&cli.BoolFlag{Name: "verbose", Usage: "log what is done, on stderr"},
+		}, engineFlags()),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			config, err := workerConfig(c)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return worker.Run(ctx, config)
+		},
+	}
+}
+
+func workerConfig(c *cli.Command) (worker.Config, error) {
+	config := worker.Config{
+		Log: c.String("log"), Name: c.String("host"),
+		Slots: c.Int("slots"), Labels: c.StringSlice("label"), Home: c.String("home"), Work: c.String("work"),
+		Agent: c.String("agent"), Stdout: c.Root().Writer,
+	}
+	var err error
+	if config.Engine, err = engineOptions(c); err != nil {
+		return config, err
+	}
+	path, err := keyFile(c)
+	if err != nil {
+		return config, err
+	}
+	if config.Key, err = seal.ReadFile(path); err != nil {
+		return config, err
+	}
+	if config.Name == "" {
+		if config.Name, err = os.Hostname(); err != nil {
+			return config, fmt.Errorf("name this host: %w", err)
+		}
+	}
+	if config.Home == "" {
+		state := os.Getenv("XDG_STATE_HOME")
+		if state == "" {
+			state = filepath.Join(os.Getenv("HOME"), ".local", "state")
+		}
+		config.Home = filepath.Join(state, "agent")
+	}
+	if config.Work == "" {
+		config.Work = filepath.Join(config.Home, "fleet", "work")
+	}
+	level := slog.LevelWarn
+	if c.Bool("verbose") {
+		level = slog.LevelInfo
+	}
+	config.Logger = slog.New(slog.NewTextHandler(c.Root().ErrWriter, &slog.HandlerOptions{Level: level}))
+	return config, nil
+}

@@ -1,0 +1,247 @@
+package lab
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Lab is a fleet.
+type Lab struct {
+	testing.TB
+	Programs
+	Dir    string
+	LogURL string // of the fleet's log
+	IP     string // of the engine
+	Port   int
+
+	engine *process
+	mu     sync.Mutex
+	hosts  map[string]*Host
+}
+
+// New begins a fleet that has an engine and no hosts yet, with its log in a folder.
+func New(tb testing.TB) *Lab {
+	tb.Helper()
+	dir, err := os.MkdirTemp("/tmp", "fl") // the path of a socket is short
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l := &Lab{TB: tb, Programs: Find(tb), Dir: dir, IP: "127.0.0.1", hosts: map[string]*Host{}}
+	tb.Cleanup(l.clean)
+	key := make([]byte, 32)
+	rand.Read(key)
+	l.write("key", base64.StdEncoding.EncodeToString(key)+"\n")
+	for _, name := range []string{"log", "effects", "books"} {
+		if err := os.Mkdir(l.path(name), 0o700); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	l.LogURL, l.Port = "dir:"+l.path("log"), freePort(tb)
+	return l
+}
+
+func (l *Lab) path(name ...string) string { return filepath.Join(append([]string{l.Dir}, name...)...) }
+
+func (l *Lab) write(name, text string) {
+	l.Helper()
+	if err := os.WriteFile(l.path(name), []byte(text), 0o600); err != nil {
+		l.Fatal(err)
+	}
+}
+
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	s, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer s.Close()
+	return s.Addr().(*net.TCPAddr).Port
+}
+
+// clean ends every process, and keeps the folder of a test that failed.
+func (l *Lab) clean() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.hosts {
+		h.end()
+	}
+	if l.engine != nil {
+		l.engine.kill()
+	}
+	if l.Failed() {
+		l.Logf("everything is in %s", l.Dir)
+		return
+	}
+	if err := os.RemoveAll(l.Dir); err != nil {
+		l.TB.Log(err)
+	}
+}
+
+// Address is where the engine listens.
+func (l *Lab) Address() string { return net.JoinHostPort(l.IP, strconv.Itoa(l.Port)) }
+
+// StartEngine starts the engine and waits until it answers.
+func (l *Lab) StartEngine(args ...string) {
+	l.Helper()
+	all := append([]string{"-ip", l.IP, "-port", strconv.Itoa(l.Port), "-db", l.path("engine.db")}, args...)
+	l.engine = start(l, "engine", exec.Command(l.Server, all...))
+	l.engine.says("temporal-server is ready", time.Minute)
+}
+
+// KillEngine ends the engine as a crash does.
+func (l *Lab) KillEngine() { l.engine.kill() }
+
+// call runs a command of agent-fleet, and gives its output and exit code.
+func (l *Lab) call(args ...string) (out, errs string, code int) {
+	l.Helper()
+	cmd := exec.Command(l.Fleet, args...)
+	cmd.Env = append(os.Environ(), "AGENT_FLEET_ENGINE="+l.Address(), "AGENT_FLEET_KEY="+l.path("key"))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		l.Fatal(err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// Run is a run as agent-fleet describes it.
+type Run struct {
+	ID      string `json:"run_id"`
+	Status  string `json:"status"`
+	Exit    int    `json:"exit_code"`
+	Host    string `json:"host"`
+	Reason  string `json:"reason"`
+	Text    string `json:"text"`
+	Unknown []any  `json:"unknown"`
+	Asked   *struct {
+		ID   string `json:"id"`
+		Kind string `json:"kind"`
+		Text string `json:"text"`
+	} `json:"pending_request"`
+}
+
+// Ended reports whether nothing more becomes of it.
+func (r Run) Ended() bool {
+	return r.Status == "completed" || r.Status == "failed" || r.Status == "cancelled"
+}
+
+// Begin has the fleet carry out a runbook of steps, and gives the run's id. A step is a command, or
+// a question if it begins with a question mark.
+func (l *Lab) Begin(name string, steps []string, args ...string) string {
+	l.Helper()
+	var book strings.Builder
+	book.WriteString("---\nagent: runbook\n---\n# " + name + "\n")
+	for i, step := range steps {
+		if q, ok := strings.CutPrefix(step, "?"); ok {
+			fmt.Fprintf(&book, "\n- confirm_action %q\n", q)
+			continue
+		}
+		fmt.Fprintf(&book, "\n```sh\necho %s.%d >> %s; %s\n```\n", name, i+1, l.path("effects", name), step)
+	}
+	l.write("books/"+name+".md", book.String())
+	args = append([]string{"run", "--json", "--runbook", "--mode", "yolo", "--key", name, "-f", l.path("books", name+".md")}, args...)
+	var r Run
+	out, errs, code := l.call(args...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.ID == "" {
+		l.Fatalf("begin %s: exit %d, %v\n%s%s", name, code, err, out, errs)
+	}
+	return r.ID
+}
+
+// Show describes a run.
+func (l *Lab) Show(id string) (r Run, ok bool) {
+	l.Helper()
+	out, _, _ := l.call("show", "--json", id)
+	return r, json.Unmarshal([]byte(out), &r) == nil && r.ID == id
+}
+
+// Answer answers a question.
+func (l *Lab) Answer(id, text string) (errs string, code int) {
+	l.Helper()
+	_, errs, code = l.call("answer", id, text)
+	return errs, code
+}
+
+// Until waits until a run is as it should be.
+func (l *Lab) Until(id, what string, limit time.Duration, is func(Run) bool) Run {
+	l.Helper()
+	var r Run
+	ok := wait(limit, func() bool {
+		now, known := l.Show(id)
+		if known {
+			r = now
+		}
+		return known && is(now)
+	})
+	if !ok {
+		l.Fatalf("run %s is not %s after %s: %+v", id, what, limit, r)
+	}
+	return r
+}
+
+// wait looks until something is so.
+func wait(limit time.Duration, is func() bool) bool {
+	t := time.NewTicker(200 * time.Millisecond)
+	defer t.Stop()
+	for end := time.Now().Add(limit); ; <-t.C {
+		if is() {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// Effects counts what the commands of a run did: how often each step.
+func (l *Lab) Effects(name string) map[string]int {
+	l.Helper()
+	out := map[string]int{}
+	b, err := os.ReadFile(l.path("effects", name))
+	if err != nil && !os.IsNotExist(err) {
+		l.Fatal(err)
+	}
+	for line := range strings.FieldsSeq(string(b)) {
+		out[line]++
+	}
+	return out
+}
+
+// UntilEffect waits until a step was done.
+func (l *Lab) UntilEffect(name string, step int, limit time.Duration) {
+	l.Helper()
+	key := fmt.Sprintf("%s.%d", name, step)
+	if !wait(limit, func() bool { return l.Effects(name)[key] > 0 }) {
+		l.Fatalf("step %s was not done within %s: %v", key, limit, l.Effects(name))
+	}
+}
+
+// Once fails the test where a step was done twice, or one that should have been done was not.
+func (l *Lab) Once(name string, steps ...int) {
+	l.Helper()
+	got := l.Effects(name)
+	for key, n := range got {
+		if n > 1 {
+			l.Errorf("%s was done %d times", key, n)
+		}
+	}
+	for _, step := range steps {
+		if got[fmt.Sprintf("%s.%d", name, step)] == 0 {
+			l.Errorf("step %d of %s was not done: %v", step, name, got)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Settle answers yes to whatever a run asks until it ends.
+func (l *Lab) Settle(id string, limit time.Duration) Run {
+	l.Helper()
+	end := time.Now().Add(limit)
+	for {
+		r := l.Until(id, "waiting or ended", time.Until(end), func(r Run) bool { return r.Asked != nil || r.Ended() })
+		if r.Ended() {
+			return r
+		}
+		if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
+			l.Logf("answer %s: exit %d: %s", r.Asked.ID, code, errs)
+		}
+		l.Until(id, "going on", time.Until(end), func(now Run) bool { return now.Asked == nil || now.Asked.ID != r.Asked.ID })
+	}
+}
+
+// Stays reports whether a step stays undone for a time.
+func (l *Lab) Stays(name string, step int, d time.Duration) bool {
+	l.Helper()
+	key := fmt.Sprintf("%s.%d", name, step)
+	return !wait(d, func() bool { return l.Effects(name)[key] > 0 })
+}
+
+// Move has a run go on elsewhere.
+func (l *Lab) Move(id string, args ...string) (errs string, code int) {
+	l.Helper()
+	_, errs, code = l.call(append([]string{"move", id}, args...)...)
+	return errs, code
+}
+
+// Cancel ends a run.
+func (l *Lab) Cancel(id string) (errs string, code int) {
+	l.Helper()
+	_, errs, code = l.call("cancel", id)
+	return errs, code
+}
+
+// pids are the processes of the host, as the machine sees them.
+func (h *Host) pids() []int {
+	out, _ := exec.Command("ps", "-eo", "pid=,ppid=").Output()
+	children := map[int][]int{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) != 2 {
+			continue
+		}
+		pid, _ := strconv.Atoi(f[0])
+		parent, _ := strconv.Atoi(f[1])
+		children[parent] = append(children[parent], pid)
+	}
+	all := []int{h.pid()}
+	if h.worker != nil && !h.worker.ended() {
+		all = append(all, h.inner()) // its parent is outside
+	}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
+// Freeze stops all processes of the host, as a machine that is put to sleep.
+func (h *Host) Freeze() {
+	for range 3 { // new ones may begin meanwhile
+		for _, pid := range h.pids() {
+			_ = syscall.Kill(pid, syscall.SIGSTOP)
+		}
+	}
+}
+
+// Thaw lets them go on.
+func (h *Host) Thaw() {
+	h.wakeNsenter()
+	for _, pid := range h.pids() {
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+}
+
+// wakeNsenter wakes the process outside that waits for the worker: it stops when the worker does.
+func (h *Host) wakeNsenter() {
+	if h.worker != nil && !h.worker.ended() {
+		_ = h.worker.cmd.Process.Signal(syscall.SIGCONT)
+	}
+}
+
+// Gone waits until the copy of a run on a host is over: nothing drives it, and it says that it moved.
+func (l *Lab) Gone(h *Host, id string, limit time.Duration) bool {
+	l.Helper()
+	var last string
+	ok := wait(limit, func() bool {
+		out, _ := h.command(l.Agent, "show", "--json", id).Output()
+		var s struct {
+			Run struct {
+				Status, Cause, Detail string
+				Owner                 any
+			}
+		}
+		last = fmt.Sprint(json.Unmarshal(out, &s), s.Run)
+		return s.Run.Owner == nil && s.Run.Status == "interrupted" && s.Run.Cause == "moved"
+	})
+	if !ok {
+		l.Logf("the copy of %s on %s: %s", id, h.Name, last)
+	}
+	return ok
+}
+
+// List describes all runs that the engine knows.
+func (l *Lab) List() []Run {
+	l.Helper()
+	out, errs, _ := l.call("ls", "--all", "--json")
+	var v struct {
+		Runs []Run `json:"runs"`
+	}
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		l.Logf("list the runs: %v: %s", err, errs)
+	}
+	return v.Runs
+}
+
+// Resume has a parked run go on.
+func (l *Lab) Resume(id string) { l.call("resume", id) }
+
+// KillAnyDriver ends one of the host's drivers, if it has any, as a crash does.
+func (h *Host) KillAnyDriver(r *rand.Rand) bool {
+	out, err := h.command(h.Lab.Agent, "ls", "--json", "--all", "--status=running").Output()
+	var v struct {
+		Runs []struct {
+			Owner *struct {
+				PID int `json:"pid"`
+			} `json:"owner"`
+		} `json:"runs"`
+	}
+	if err != nil || json.Unmarshal(out, &v) != nil {
+		return false
+	}
+	var pids []int
+	for _, run := range v.Runs {
+		if run.Owner != nil && run.Owner.PID > 1 {
+			pids = append(pids, run.Owner.PID)
+		}
+	}
+	if len(pids) == 0 {
+		return false
+	}
+	return h.command("kill", "-9", strconv.Itoa(pids[r.IntN(len(pids))])).Run() == nil
+}

@@ -1,0 +1,105 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agent/fleet/custody"
+)
+
+// adopted is what a worker found when it began.
+type adopted struct {
+	living  []string // runs whose drivers go on
+	waiting []string
+	idle    []string // interrupted, and still this host's
+	moved   []string // runs that went on elsewhere, each in a few words
+	unread  []string // whose log could not be read
+}
+
+// adopt compares the runs of the state folders with the log. Drivers that live are left alone: they
+// find the socket again by themselves. The copy of a run that went on elsewhere is brought to its
+// end, which is that it moved.
+func (h *Host) adopt(ctx context.Context) (out adopted) {
+	for _, a := range h.homes.all() {
+		runs, err := a.list(ctx)
+		if err != nil {
+			h.logger.Error("list the runs of a state folder", "folder", a.Home, "error", err)
+			continue
+		}
+		for _, r := range runs {
+			if r.Parent == "" && h.homes.of(r.ID).Home == a.Home {
+				h.adoptRun(ctx, a, r, &out)
+			}
+		}
+	}
+	return out
+}
+
+func (h *Host) adoptRun(ctx context.Context, a Agent, r localRun, out *adopted) {
+	d := &drive{host: h, run: custody.Run{ID: r.ID}, agent: a}
+	if err := d.look(ctx); err != nil {
+		out.unread = append(out.unread, r.ID)
+		return
+	}
+	if d.log.Place == 0 || d.here == nil {
+		return // no run of the fleet
+	}
+	away, err := d.behind()
+	switch {
+	case err != nil:
+		out.unread = append(out.unread, r.ID)
+	case away:
+		out.moved = append(out.moved, d.moved(ctx))
+	case d.held:
+		out.living = append(out.living, r.ID)
+	case r.Status == waiting:
+		out.waiting = append(out.waiting, r.ID)
+	default:
+		out.idle = append(out.idle, r.ID)
+	}
+}
+
+// moved ends the copy of a run that went on elsewhere: whoever tries to drive it hears from the log
+// that it is fenced, and records it.
+func (d *drive) moved(ctx context.Context) string {
+	text := fmt.Sprintf("%s (moved to %s at %s, epoch %d", d.run.ID, d.log.By, d.log.At.Local().Format("15:04"), d.log.Epoch)
+	if left := leftovers(d.agent.Home, d.here.calls()); len(left) > 0 {
+		text += "; ended what it had left: " + strings.Join(left, ", ")
+	}
+	if !d.held && d.here.Run.Status != waiting && d.here.Run.Cause != "moved" {
+		if err := d.agent.resume(ctx, d.run.ID); err != nil && !errors.As(err, new(*RefusedError)) {
+			d.host.logger.Warn("end the copy of a run that moved", "run", d.run.ID, "error", err)
+		}
+	}
+	return text + ")"
+}
+
+// line is what a worker prints when it is up.
+func (h *Host) line(took time.Duration, a adopted) string {
+	out := fmt.Sprintf("worker %s: %d slots, %d used; log ok (%d ms)", h.Name, h.Slots, h.slots.count(), took.Milliseconds())
+	for _, part := range []struct {
+		text string
+		runs []string
+	}{
+		{"adopted %s that go on here", a.living}, {"%s wait for an answer", a.waiting},
+		{"%s can go on here", a.idle}, {"%s whose log cannot be read", a.unread},
+	} {
+		if n := len(part.runs); n > 0 {
+			out += "; " + fmt.Sprintf(part.text, plural(n, "run"))
+		}
+	}
+	if len(a.moved) > 0 {
+		out += "; refused " + strings.Join(a.moved, ", ")
+	}
+	return out
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

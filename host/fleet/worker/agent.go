@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// commandTime bounds one command of agent; those that start a driver return once it is going.
+const commandTime = 2 * time.Minute
+
+// Agent runs the program agent on one state folder.
+type Agent struct {
+	Path    string // of the program
+	Home    string // AGENT_HOME
+	Witness string // the socket of the witness
+}
+
+// RefusedError is what agent says where it declines a command.
+type RefusedError struct {
+	Code string // such as key_reused; often empty
+	Text string
+	Exit int
+}
+
+func (e *RefusedError) Error() string { return e.Text }
+
+// refusal is the object that agent prints with --json where it declines.
+type refusal struct {
+	Status string `json:"status"`
+	Exit   int    `json:"exit_code"`
+	Code   string `json:"code"`
+	Error  string `json:"error"`
+}
+
+// call runs a command that prints one JSON object, and reads it into out. *RefusedError says that
+// agent declined.
+func (a Agent) call(ctx context.Context, out any, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, a.Path, args...)
+	cmd.Env = append(os.Environ(), "AGENT_HOME="+a.Home)
+	if driving(args[0]) {
+		cmd.Env = append(cmd.Env, "AGENT_WITNESS=unix:"+a.Witness)
+	}
+	cmd.WaitDelay = time.Second // a driver may hold on to the pipes
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	what := "agent " + args[0]
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", what, ctx.Err())
+	}
+	if err != nil && !errors.As(err, new(*exec.ExitError)) && !errors.Is(err, exec.ErrWaitDelay) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	var r refusal
+	if json.Unmarshal(stdout.Bytes(), &r) != nil {
+		return fmt.Errorf("%s: %s: %s", what, exitText(err), lastLine(stderr.String()))
+	}
+	if r.Status == "refused" {
+		return &RefusedError{Code: r.Code, Text: r.Error, Exit: r.Exit}
+	}
+	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
+		return fmt.Errorf("%s: read what it printed: %w", what, err)
+	}
+	return nil
+}
+
+// exitText says how a command ended whose output cannot be read.
+func exitText(err error) string {
+	if err == nil {
+		return "it printed no JSON object"
+	}
+	return err.Error()
+}
+
+// lastLine is the last line of a text that says something.
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}

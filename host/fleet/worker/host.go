@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"agent/fleet/custody"
+)
+
+// Host is a worker that is up: its methods are the activities.
+type Host struct {
+	Config
+
+	logger *slog.Logger
+	engine *engine
+	record *record
+	homes  *homes
+	slots  *slots
+
+	mu     sync.Mutex
+	places map[string]custody.Progress // of the runs that are driven here
+	held   map[string]chan struct{}    // of runs that are handed over: closed when a call wants to begin
+}
+
+// retryOffer is the time after which an offer that was declined is made again.
+const retryOffer = time.Second
+
+// Offer is the activity that takes a run, if a slot is free.
+func (h *Host) Offer(_ context.Context, o custody.Offer) (custody.Taken, error) {
+	why := ""
+	switch {
+	case slices.Contains(o.Not, h.Name):
+		why = "host " + h.Name + " is not to have the run"
+	case !h.slots.take(o.Run):
+		why = "host " + h.Name + " has no free slot"
+	}
+	if why != "" {
+		return custody.Taken{}, temporal.NewApplicationErrorWithOptions(why, "declined",
+			temporal.ApplicationErrorOptions{NextRetryDelay: retryOffer})
+	}
+	return custody.Taken{Host: h.Name, Queue: custody.HostQueue + h.Name}, nil
+}
+
+// Fence is the activity that shuts out the host of a run. With Cancel the run is taken in here and
+// ended, so that its end is in the log as every end is.
+func (h *Host) Fence(ctx context.Context, f custody.Fence) (custody.Report, error) {
+	s, err := h.record.stand(ctx, f.Run)
+	if err != nil {
+		return custody.Report{}, err
+	}
+	if f.Cancel && s.Facts > 0 {
+		d := &drive{
+			host: h, agent: h.homes.of(f.Run), step: custody.Step{Cancel: true},
+			run: custody.Run{ID: f.Run},
+		}
+		return d.do(ctx)
+	}
+	why := "fenced"
+	if f.By != "" {
+		why += " by " + f.By
+	}
+	if err := h.record.fence(ctx, f.Run, why); err != nil {
+		return custody.Report{}, err
+	}
+	out := custody.Report{Status: interrupted, Cause: "moved", Exit: 4, Facts: s.Facts, Place: s.Place + 1}
+	if f.Cancel {
+		out.Status, out.Cause, out.Exit = cancelled, "", 6
+		out.Text = "cancelled before it began"
+	}
+	return out, nil
+}
+
+// progress is what a heartbeat says of a run.
+func (h *Host) progress(run string) custody.Progress {
+	h.mu.Lock()
+	p := h.places[run]
+	h.mu.Unlock()
+	if d, why := h.record.silent(); d > 0 {
+		p.Later = why
+	}
+	return p
+}
+
+// place notes where a run is.
+func (h *Host) place(run string, r localRun) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.places[run]
+	p.Turn, p.Call = r.Turns, r.Place.String()
+	h.places[run] = p
+}
+
+// logged notes how far a run is in the log.
+func (h *Host) logged(run string, place, facts int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.places[run]
+	p.Log = place
+	if facts > 0 {
+		p.Facts = facts
+	}
+	h.places[run] = p
+}
+
+// stopTime is how long a driver may take to stop: its command may have to settle.
+const stopTime = 110 * time.Second
+
+// stop asks the driver of a run to stop, and waits until it has.
+func (h *Host) stop(ctx context.Context, a Agent, run string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stopTime, fmt.Errorf("the driver did not stop within %s", stopTime))
+	defer cancel()
+	asked := 0
+	t := time.NewTicker(waitEvery)
+	defer t.Stop()
+	for {
+		held, err := a.held(run)
+		if err != nil || !held {
+			return err
+		}
+		s, err := a.show(ctx, run)
+		if err != nil {
+			return err
+		}
+		if s != nil && s.Run.Owner != nil && s.Run.Owner.PID != asked && s.Run.Owner.PID > 1 {
+			asked = s.Run.Owner.PID
+			if err := syscall.Kill(asked, syscall.SIGTERM); err != nil && err != syscall.ESRCH {
+				return fmt.Errorf("stop the driver of run %s: %w", run, err)
+			}
+		}
+		for range 20 {
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				return fmt.Errorf("stop the driver of run %s: %w", run, context.Cause(ctx))
+			}
+			if held, err := a.held(run); err != nil || !held {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"agent/fleet/log"
+	"agent/fleet/log/replay"
+	"agent/fleet/seal"
+	"agent/host/pack"
+)
+
+// record is what the worker reads of the log, and how long it has been out of reach.
+type record struct {
+	log       log.Log
+	key       seal.Key
+	namespace string
+	host      string
+
+	mu   sync.Mutex
+	seen time.Time // when the log last answered
+	why  string    // why it does not; "" while it does
+}
+
+// recordTime bounds one look at the log.
+const recordTime = 20 * time.Second
+
+// stand is how far a run is in the log.
+type stand struct {
+	Place int64  // the last one; 0 for none
+	Facts int64  // of the run itself
+	Wrote int64  // the place of the last entry with facts
+	By    string // the host that wrote it
+	Epoch int64
+	At    time.Time
+}
+
+// stand reads how far a run is in the log.
+func (r *record) stand(ctx context.Context, run string) (s stand, err error) {
+	ctx, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	state := replay.NewState(run)
+	err = state.CatchUp(ctx, r.log, r.key.Sealer(r.namespace, run), func(place int64, e seal.Entry) error {
+		if !e.Fence() {
+			s.Wrote, s.By, s.At = place, e.By, e.At
+		}
+		return nil
+	})
+	r.note(err)
+	if err != nil {
+		return s, fmt.Errorf("read the log of run %s: %w", run, err)
+	}
+	s.Place, s.Epoch, s.Facts = state.Place, state.Epoch, state.Runs[run].Facts
+	return s, nil
+}
+
+// last is the last place of a run in the log.
+func (r *record) last(ctx context.Context, run string) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	place, err := r.log.Last(ctx, run)
+	r.note(err)
+	return place, err
+}
+
+// note keeps when the log last answered.
+func (r *record) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.seen, r.why = time.Now(), ""
+		return
+	}
+	r.why = err.Error()
+}
+
+// silent is for how long the log has not answered, and why.
+func (r *record) silent() (time.Duration, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.why == "" {
+		return 0, ""
+	}
+	return time.Since(r.seen), r.why
+}
+
+// pack writes all of a run that is in the log into a file, for one state folder.
+func (r *record) pack(ctx context.Context, run, to, folder string) (path string, err error) {
+	address, err := pack.ParseAddress(to)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("make a pack of run %s: %w", run, err)
+	}
+	f, err := os.Create(filepath.Join(folder, run+".pack"))
+	if err != nil {
+		return "", fmt.Errorf("make a pack of run %s: %w", run, err)
+	}
+	_, err = replay.Pack(ctx, r.log, r.key, r.namespace, run, address, f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// fence shuts out whoever drives a run.
+func (r *record) fence(ctx context.Context, run, why string) error {
+	_, err := replay.Fence(ctx, r.log, r.key, r.namespace, run, r.host, why)
+	return err
+}

@@ -1,0 +1,221 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"agent/fleet/custody"
+)
+
+// nowhere is for a run of which nothing is known: it is begun, or it has no record.
+func (d *drive) nowhere(ctx context.Context) (custody.Report, error) {
+	switch {
+	case d.step.Cancel:
+		return custody.Report{Status: cancelled, Exit: 6, Text: "cancelled before it began"}, nil
+	case d.step.Hand:
+		return custody.Report{Status: interrupted, Exit: 4, Handed: true}, nil
+	case d.step.Start == nil:
+		return custody.Report{
+			Status: interrupted, Cause: custody.CauseRecord, Exit: 4,
+			Detail: "the run has begun, and neither this host nor the log knows it",
+		}, nil
+	}
+	if err := d.start(ctx); err != nil {
+		return d.refused(err)
+	}
+	return d.follow(ctx)
+}
+
+// start begins the run.
+func (d *drive) start(ctx context.Context) error {
+	folder, err := d.host.folder(ctx, d.run)
+	if err != nil {
+		return err
+	}
+	file, err := d.host.prompt(d.run)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(filepath.Dir(file))
+	return d.agent.run(ctx, d.run, file, folder)
+}
+
+// refused is the report on a run that agent declined to begin.
+func (d *drive) refused(err error) (custody.Report, error) {
+	var refused *RefusedError
+	if !errors.As(err, &refused) {
+		return custody.Report{}, err
+	}
+	return custody.Report{Status: failed, Cause: "refused", Exit: max(refused.Exit, 1), Text: refused.Text}, nil
+}
+
+// act carries out the step on a run that is known here.
+func (d *drive) act(ctx context.Context) (custody.Report, error) {
+	status := d.here.Run.Status
+	var err error
+	switch {
+	case ended(status):
+		return d.report(ctx)
+	case d.step.Cancel:
+		err = d.agent.cancel(ctx, d.run.ID)
+	case d.step.Hand:
+		return d.handed(ctx)
+	case d.step.Answer != nil && d.asks(d.step.Answer.Request):
+		err = d.agent.answer(ctx, *d.step.Answer)
+	case d.held, status == waiting:
+	default:
+		err = d.agent.resume(ctx, d.run.ID)
+	}
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		return d.declined(ctx, refused)
+	}
+	if err != nil {
+		return custody.Report{}, err
+	}
+	return d.follow(ctx)
+}
+
+// asks reports whether a question of the run is open, or a call of it is of unknown outcome.
+func (d *drive) asks(request string) bool {
+	r := d.here.Run
+	if r.Asked != nil && r.Asked.ID == request {
+		return true
+	}
+	for _, u := range append(r.Unknown, r.Below...) {
+		if u.ID == request {
+			return true
+		}
+	}
+	return false
+}
+
+// declined looks again at a run of which agent declined a step: another may have come first, as
+// where an acknowledgement was lost.
+func (d *drive) declined(ctx context.Context, refused *RefusedError) (custody.Report, error) {
+	asked := d.step.Answer != nil && d.asks(d.step.Answer.Request)
+	if err := d.look(ctx); err != nil {
+		return custody.Report{}, err
+	}
+	if d.here == nil {
+		return custody.Report{}, refused
+	}
+	switch {
+	case ended(d.here.Run.Status), d.held:
+		return d.follow(ctx)
+	case asked && !d.asks(d.step.Answer.Request): // it was taken
+		d.step = custody.Step{Resume: true}
+		return d.act(ctx)
+	}
+	out := d.here.report()
+	out.Place = d.log.Place
+	if out.Detail == "" || asked {
+		out.Detail = refused.Text
+	}
+	return out, nil
+}
+
+// handed stops the driver at the next settled call. Its last facts are in the log when it ends.
+func (d *drive) handed(ctx context.Context) (custody.Report, error) {
+	defer d.host.release(d.run.ID)
+	err := d.host.settle(ctx, d.agent, d.run.ID)
+	if err == nil {
+		err = d.host.stop(ctx, d.agent, d.run.ID)
+	}
+	if err != nil {
+		return custody.Report{}, err
+	}
+	out, err := d.report(ctx)
+	out.Handed = err == nil && !ended(out.Status)
+	return out, err
+}
+
+// report is where the run stands now.
+func (d *drive) report(ctx context.Context) (custody.Report, error) {
+	if err := d.look(ctx); err != nil {
+		return custody.Report{}, err
+	}
+	if d.here == nil {
+		return custody.Report{Status: interrupted, Exit: 4}, nil
+	}
+	out := d.here.report()
+	out.Place = d.log.Place
+	return out, nil
+}
+
+// follow waits until the run asks something, ends, or is interrupted. A run whose driver died goes
+// on at once.
+func (d *drive) follow(ctx context.Context) (custody.Report, error) {
+	eye := d.host.homes.eye(d.agent)
+	defer eye.follow(d.run.ID)()
+	_, _, gen, _ := eye.next(ctx, d.run.ID, -1)
+	var facts int64
+	for {
+		r, open, now, err := eye.next(ctx, d.run.ID, gen)
+		if ctx.Err() != nil {
+			return custody.Report{}, ctx.Err()
+		}
+		gen = now
+		if err != nil {
+			d.host.logger.Warn("list runs", "error", err)
+			continue
+		}
+		if open && r.Status != waiting && r.Status != interrupted {
+			d.host.place(d.run.ID, r)
+			continue
+		}
+		out, err := d.report(ctx)
+		if err != nil || !d.goesOn(&out, &facts) {
+			return out, err
+		}
+		if err := d.again(ctx); err != nil {
+			return out, err
+		}
+	}
+}
+
+// goesOn reports whether a run that stopped is to go on at once: its driver or the machine went
+// down, or what it waited for has come.
+func (d *drive) goesOn(out *custody.Report, facts *int64) bool {
+	if out.Status == running || out.Status == "queued" {
+		return true // it went on meanwhile
+	}
+	if out.Status != interrupted {
+		return false
+	}
+	switch out.Cause {
+	case "crash", "reboot", "answered", "expired", "withdrawn", "restored":
+	default:
+		return false
+	}
+	if out.Facts > *facts+bookkeeping {
+		d.tries = 0
+	}
+	*facts = out.Facts
+	d.tries++
+	return d.tries <= mostTries
+}
+
+// bookkeeping is how many facts a driver records that comes to nothing.
+const bookkeeping = 4
+
+// again has a stopped run go on, unless a driver has it.
+func (d *drive) again(ctx context.Context) error {
+	if d.held || d.here.Run.Status != interrupted {
+		return nil
+	}
+	err := d.agent.resume(ctx, d.run.ID)
+	if errors.As(err, new(*RefusedError)) {
+		d.host.logger.Warn("resume", "run", d.run.ID, "error", err)
+		return nil // what follows says why
+	}
+	return err
+}
+
+func removeFile(path string) { _ = os.Remove(path) }
+
+// waitEvery is the time between two looks at a lock that is waited for.
+const waitEvery = 50 * time.Millisecond
