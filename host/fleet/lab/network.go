@@ -2,7 +2,7 @@ package lab
 
 import (
 	"fmt"
-	"os"
+	"math/rand/v2"
 	"os/exec"
 	"strings"
 	"sync"
@@ -22,8 +22,7 @@ type Network struct {
 // Network puts the fleet on a network of its own. It comes before the engine and the hosts.
 func (l *Lab) Network() *Network {
 	l.Helper()
-	part := os.Getpid() % 200
-	n := &Network{lab: l, bridge: fmt.Sprintf("fl%d", part), prefix: fmt.Sprintf("10.77.%d.", part)}
+	n := &Network{lab: l, bridge: fmt.Sprintf("fl%04x", rand.N(1<<16)), prefix: fmt.Sprintf("10.77.%d.", rand.N(250))}
 	l.Cleanup(func() { _ = exec.Command("ip", "link", "delete", n.bridge).Run() })
 	n.ip("link add", n.bridge, "type bridge")
 	n.ip("addr add", n.Engine()+"/24 dev", n.bridge)
