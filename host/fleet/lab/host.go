@@ -34,9 +34,10 @@ type Host struct {
 	Slots int
 	Args  []string // of the worker, beside the usual ones
 
-	netns  string // name of the network namespace; "" for none
-	init   *process
-	worker *process
+	netns   string // name of the network namespace; "" for none
+	address string // in it
+	init    *process
+	worker  *process
 }
 
 // Host adds a host and starts its worker.

@@ -39,6 +39,14 @@ func (l *Lab) PostgresAt(ip string) *Postgres {
 		l.Fatal(err)
 	}
 	p.as(filepath.Join(p.bin, "initdb"), "-D", p.folder, "-A", "trust", "-U", "fleet", "--no-sync").run()
+	hba, err := os.OpenFile(filepath.Join(p.folder, "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = fmt.Fprintln(hba, "host all all 10.0.0.0/8 trust")
+		_ = hba.Close()
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
 	p.Start()
 	l.LogURL = fmt.Sprintf("postgres://fleet@%s:%d/postgres?sslmode=disable&connect_timeout=5", ip, p.port)
 	l.Cleanup(p.Stop)

@@ -54,6 +54,11 @@ func (f *family) decide(ctx context.Context, q line.Request) line.Reply {
 			return line.Reply{Refused: err.Error()}
 		}
 	}
+	if f.Hold != nil {
+		if why := f.Hold(q); why != "" {
+			return line.Reply{Later: why}
+		}
+	}
 	if err := f.catchUp(ctx); err != nil {
 		return f.failed(err)
 	}

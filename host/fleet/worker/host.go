@@ -133,6 +133,9 @@ func (h *Host) stop(ctx context.Context, a Agent, run string) error {
 			if err := syscall.Kill(asked, syscall.SIGTERM); err != nil && err != syscall.ESRCH {
 				return fmt.Errorf("stop the driver of run %s: %w", run, err)
 			}
+			// It sends once more what it waits with, and then how it was left. By now it knows that
+			// it is to stop, and voids the call; if it does not, the call begins as any other.
+			time.AfterFunc(time.Second, func() { h.release(run) })
 		}
 		for range 20 {
 			select {

@@ -90,14 +90,16 @@ type shown struct {
 	Calls []struct {
 		Phase string `json:"phase"`
 	} `json:"calls"`
-	Facts []struct {
-		Seq  int64  `json:"seq"`
-		Kind string `json:"kind"`
-		Body struct {
-			Text   string `json:"text"`
-			Reason string `json:"reason"`
-		} `json:"body"`
-	} `json:"facts"`
+	Facts []fact `json:"facts"`
+}
+
+// fact is one of a run's.
+type fact struct {
+	Seq  int64 `json:"seq"`
+	Body struct {
+		Text   string `json:"text"`
+		Reason string `json:"reason"`
+	} `json:"body"`
 }
 
 // show describes a run; nil where the state folder does not have it.

@@ -1,0 +1,172 @@
+package worker
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agent/fleet/custody"
+	"agent/host/witness/line"
+)
+
+// program is an agent that prints a text and keeps its arguments and its witness in a file.
+func program(t *testing.T, prints string, exit string) (a Agent, args func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "agent")
+	script := "#!/bin/sh\nprintf '%s\\n' \"$AGENT_WITNESS\" \"$@\" > " + dir + "/args\ncat <<'END'\n" + prints + "\nEND\nexit " + exit + "\n"
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return Agent{Path: path, Home: dir, Witness: dir + "/w"}, func() string {
+		b, _ := os.ReadFile(filepath.Join(dir, "args"))
+		return strings.ReplaceAll(strings.ReplaceAll(string(b), dir, "DIR"), "\n", " ")
+	}
+}
+
+func TestTheCommandThatBeginsARun(t *testing.T) {
+	a, args := program(t, `{"version":1,"run_id":"r-1","process":5}`, "0")
+	r := custody.Run{ID: "r-1", Args: []string{"--runbook"}, Prompt: "secret words"}
+	if err := a.run(t.Context(), r, "/f", "/w"); err != nil {
+		t.Fatal(err)
+	}
+	want := "unix:DIR/w run --detach --json --no-recover --run-id=r-1 --start-key=fleet/r-1 --dir=/w --runbook -f /f "
+	if got := args(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestARefusalIsTold(t *testing.T) {
+	a, args := program(t, `{"status":"refused","exit_code":1,"code":"key_reused","error":"it differs"}`, "1")
+	var refused *RefusedError
+	if err := a.resume(t.Context(), "r-1"); !errors.As(err, &refused) || refused.Code != "key_reused" {
+		t.Errorf("got %v", err)
+	}
+	if !strings.HasPrefix(args(), "unix:DIR/w resume ") {
+		t.Errorf("it ran %s", args())
+	}
+	a, _ = program(t, "a stack trace", "2")
+	if err := a.resume(t.Context(), "r-1"); err == nil || errors.As(err, new(*RefusedError)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReports(t *testing.T) {
+	for _, x := range []struct {
+		status  string
+		unknown bool
+		exit    int
+	}{
+		{completed, false, 0}, {completed, true, 5}, {waiting, false, 3}, {waiting, true, 5},
+		{interrupted, true, 4}, {cancelled, false, 6}, {failed, true, 1},
+	} {
+		if got := exit(x.status, x.unknown); got != x.exit {
+			t.Errorf("%s, unknown %t: exit %d", x.status, x.unknown, got)
+		}
+	}
+}
+
+func TestWhereTheLogHasMore(t *testing.T) {
+	facts := func(n int) *shown {
+		s := &shown{}
+		for i := range n {
+			s.Facts = append(s.Facts, fact{Seq: int64(i + 1)})
+		}
+		return s
+	}
+	for name, x := range map[string]struct {
+		here *shown
+		log  stand
+		want bool
+	}{
+		"nothing anywhere":              {nil, stand{}, false},
+		"not here":                      {nil, stand{Facts: 3, Wrote: 1, By: "h-02"}, true},
+		"here, and ahead of the log":    {facts(5), stand{Facts: 3, Wrote: 2, By: "h-01"}, false},
+		"an older copy came back":       {facts(2), stand{Facts: 3, Wrote: 2, By: "h-01"}, true},
+		"another host wrote last":       {facts(5), stand{Facts: 3, Wrote: 4, By: "h-02"}, true},
+		"only fenced, by another host":  {facts(5), stand{Facts: 3, Place: 5, Wrote: 4, By: "h-01"}, false},
+		"here, and the log has nothing": {facts(5), stand{}, false},
+	} {
+		h := host(1)
+		d := &drive{host: h, agent: Agent{Home: t.TempDir()}, run: custody.Run{ID: "r-1"}, here: x.here, log: x.log}
+		if got, err := d.behind(); got != x.want || err != nil {
+			t.Errorf("%s: %t, %v", name, got, err)
+		}
+	}
+	d := &drive{host: host(1), agent: Agent{Home: t.TempDir()}, run: custody.Run{ID: "r-1"}, here: facts(5), log: stand{Facts: 3, Wrote: 4, By: "h-02"}}
+	if err := keepTaken(d.agent, "r-1", 4); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.behind(); got || err != nil {
+		t.Errorf("taken in from there, and not claimed yet: %t, %v", got, err)
+	}
+}
+
+func TestNoCallBeginsWhileARunIsHandedOver(t *testing.T) {
+	h := host(1)
+	begin := line.Request{Op: line.Append, Root: "r-1", Why: "start of call 2.0 shell"}
+	if why := h.holds(begin); why != "" {
+		t.Errorf("it is held: %s", why)
+	}
+	asked := make(chan struct{})
+	h.held["r-1"] = asked
+	for range 2 {
+		if why := h.holds(begin); why != handing {
+			t.Errorf("it is not held: %q", why)
+		}
+	}
+	<-asked
+	for _, q := range []line.Request{
+		{Op: line.Hello, Root: "r-1"}, {Op: line.Append, Root: "r-1", Why: "interrupted: shutdown"},
+		{Op: line.Append, Root: "r-2", Why: begin.Why},
+	} {
+		if why := h.holds(q); why != "" {
+			t.Errorf("%+v is held: %s", q, why)
+		}
+	}
+	h.release("r-1")
+	if why := h.holds(begin); why != "" {
+		t.Errorf("it is held still: %s", why)
+	}
+}
+
+func TestAWorkspaceFromGit(t *testing.T) {
+	source := t.TempDir()
+	for _, args := range [][]string{
+		{"init", "-q"}, {"config", "user.email", "a@b"}, {"config", "user.name", "a"}, {"commit", "-q", "--allow-empty", "-m", "one"},
+	} {
+		if out, err := exec.Command("git", append([]string{"-C", source}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	commit, err := exec.Command("git", "-C", source, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := host(1)
+	h.Work = t.TempDir()
+	r := custody.Run{ID: "r-1", Git: source + "@" + strings.TrimSpace(string(commit))}
+	for range 2 {
+		path, err := h.folder(t.Context(), r)
+		if err != nil || path != filepath.Join(h.Work, "r-1") {
+			t.Fatalf("%s: %v", path, err)
+		}
+		got, err := exec.Command("git", "-C", path, "rev-parse", "HEAD").Output()
+		if err != nil || string(got) != string(commit) {
+			t.Errorf("it has %s: %v", got, err)
+		}
+	}
+	r = custody.Run{ID: "r-2", Git: source + "@0123456789012345678901234567890123456789"}
+	if _, err := h.folder(t.Context(), r); err == nil {
+		t.Error("a commit that is not there was cloned")
+	}
+	if left, _ := os.ReadDir(h.Work); len(left) != 1 {
+		t.Errorf("it left %v", left)
+	}
+	if _, err := h.folder(t.Context(), custody.Run{ID: "r-3", Files: "/nowhere"}); !errors.As(err, new(*NotHereError)) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
