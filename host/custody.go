@@ -29,6 +29,9 @@ func InCustody(ctx context.Context, h *Host, run string) error {
 		return nil
 	}
 	c, err := h.firstFact(ctx, run)
+	if errors.As(err, new(*db.CorruptError)) {
+		return nil // nobody drives it, and a decision is kept
+	}
 	if err != nil {
 		return err
 	}

@@ -315,7 +315,7 @@ func TestAQuestionOnAServer(t *testing.T) {
 	if err != nil || out.Text != canary || out.Host != "h-1" {
 		t.Errorf("it ended as %+v: %v", out, err)
 	}
-	if rows, err := c.List(t.Context(), false); err != nil || len(rows) != 1 || rows[0].Status != "completed" {
+	if rows, err := c.List(t.Context(), false); err != nil || len(rows) != 1 || rows[0].Status != "completed" || rows[0].Next != "" || rows[0].Reason != "" {
 		t.Errorf("the list is %+v: %v", rows, err)
 	}
 	h.save(run, "question")

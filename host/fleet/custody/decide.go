@@ -222,7 +222,7 @@ func (s State) timer(at time.Time) State {
 }
 
 func (s State) answered(at time.Time, a Answer) State {
-	if _, known := s.first(a.Request); known || s.Request == nil || s.Request.ID != a.Request {
+	if s.Request == nil || s.Request.ID != a.Request { // it has its answer
 		return s
 	}
 	s.Answer, s.Request = &a, nil

@@ -165,6 +165,9 @@ func account(s State, now time.Time) string {
 	if w.Request != nil {
 		text += "; open: " + w.Request.ID
 	}
+	if w.Refused > 0 {
+		text += fmt.Sprintf("; %d answers were not taken", w.Refused)
+	}
 	if w.Reason != "" {
 		text += "; " + w.Reason
 	}

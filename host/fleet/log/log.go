@@ -1,8 +1,8 @@
 // Package log keeps what the drivers of a fleet did where every host can read it, so that no two of
 // them act on one run.
 //
-// There is one log a family of runs, named by the run at its top, with entries at the places 1, 2, 3
-// and so on. The one thing that a store of logs has to do is this: of any number of writers who
+// There is one log a family of runs, named by the run at its top, with entries at the places 1, 2,
+// 3 and so on. The one thing that a store of logs has to do is this: of any number of writers who
 // create the entry of a place at the same time, exactly one succeeds, and its entry stays as it is.
 // Clocks, leases and locks have no part in it. What entries hold, a store does not know: they are
 // sealed (package agent/fleet/seal).

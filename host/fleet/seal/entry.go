@@ -31,6 +31,7 @@ type Entry struct {
 	Epoch   int64         `json:"epoch"` // of the root run
 	At      time.Time     `json:"at"`    // by the host's clock, for people
 	Why     string        `json:"why"`
+	Over    bool          `json:"over,omitempty"`    // of a fence: nobody goes on with the run any more
 	Digest  []byte        `json:"digest"`            // of the records
 	Records []pack.Record `json:"records,omitempty"` // none in a fence
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestOutage(t *testing.T) {
 	b.log.Up()
 	d.wantOK(d.append(2, 1, next), 2)
 	b.log.Down(errors.New("again"))
-	if r := d.hello(); r.Later == "" || strings.Contains(r.Later, since[:60]) {
+	if r := d.hello(); r.Later == "" || strings.Contains(r.Later, since[:52]) {
 		t.Errorf("a new outage began with the old one: %s", show(r))
 	}
 	b.log.Up()
@@ -260,6 +261,46 @@ func TestBadLog(t *testing.T) {
 	foreign.key = b.key
 	other := foreign.serve(witness.Options{}).driver()
 	other.wantRefused(other.hello(), "it belongs to another fleet")
+}
+
+// shortened is a log that was restored from a copy.
+type shortened struct {
+	*fake.Log
+	last atomic.Int64
+}
+
+func (s *shortened) Last(ctx context.Context, root string) (int64, error) {
+	last, err := s.Log.Last(ctx, root)
+	return min(last, s.last.Load()), err
+}
+
+// A log that ends before what was seen of it is not gone on with, by this witness or by another.
+func TestLogWentBack(t *testing.T) {
+	back := &shortened{Log: fake.New()}
+	back.last.Store(9)
+	path := filepath.Join(t.TempDir(), "s", "w")
+	l, err := witness.Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- witness.Serve(ctx, l, back, seal.NewKey(), witness.Options{By: "h-05", Namespace: "ns"})
+	}()
+	f := replaytest.New("r-root")
+	d := (&bench{T: t, path: path}).driver()
+	d.wantOK(d.append(1, 1, f.Does("r-root", "created")), 1)
+	d.wantOK(d.append(2, 1, f.Does("r-root", "started")), 2)
+	back.last.Store(1)
+	d.wantRefused(d.append(3, 1, f.Clone().Does("r-root", "x")), "was it restored from a copy?")
+	_ = d.conn.Close()
+	fresh := begin(t, witness.Options{}).driver() // one that has seen nothing of it
+	fresh.wantRefused(fresh.append(3, 1, f.Clone().Does("r-root", "x")), "the log ends with place 0")
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 // The socket is this user's alone, and of one process at a time.

@@ -30,7 +30,7 @@ type Options struct {
 	On func(Event)
 
 	Now     func() time.Time // nil for the system's clock
-	Timeout time.Duration    // for one request to the log; 0 for 10 seconds
+	Timeout time.Duration    // for one request to the log; 0 for 8 seconds
 }
 
 // Event is a request that was answered.
@@ -65,7 +65,7 @@ func Serve(ctx context.Context, l net.Listener, logs log.Log, k seal.Key, o Opti
 		o.Now = time.Now
 	}
 	if o.Timeout == 0 {
-		o.Timeout = 10 * time.Second
+		o.Timeout = 8 * time.Second // three of them are less than a driver waits
 	}
 	s := &server{log: logs, key: k, Options: o, families: map[string]*family{}, open: map[net.Conn]bool{}}
 	ctx, stop := context.WithCancel(ctx)

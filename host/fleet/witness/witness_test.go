@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"agent/fleet/log"
 	"agent/fleet/log/fake"
 	"agent/fleet/log/replay"
 	"agent/fleet/log/replay/replaytest"
@@ -171,7 +170,8 @@ func show(r line.Reply) string {
 	return string(text)
 }
 
-// A driver says hello, claims, and goes on; the log has it all; who comes later hears how far it is.
+// A driver says hello, claims, and goes on; the log has it all; who comes later hears how far it
+// is.
 func TestHelloAndAppend(t *testing.T) {
 	b := begin(t, witness.Options{})
 	f := replaytest.New("r-root")
@@ -214,6 +214,7 @@ func TestAppendAgain(t *testing.T) {
 	d.wantFenced(d.append(2, 1, other), 2, "h-05")
 	d.wantFenced(d.append(2, 2, second), 2, "h-05") // another epoch is another driver
 	d.wantFenced(d.append(1, 1, first), 2, "h-05")  // the log went on
+	d.wantFenced(d.append(1, 1, second), 2, "h-05") // it is at another place
 	again := b.serve(witness.Options{})             // the witness was started anew
 	d.wantOK(again.driver().append(2, 1, second), 2)
 }
@@ -238,19 +239,43 @@ func TestTwoHosts(t *testing.T) {
 	d.wantFenced(d.append(3, 1, f.Clone().Does("r-root", "started")), 2, "h-07")
 }
 
-// After a fence nobody goes on who did not claim anew, on the same host either.
+// After a fence nobody goes on who did not claim anew, whoever it is by.
 func TestFence(t *testing.T) {
+	for _, by := range []string{"lead", "h-05"} {
+		t.Run(by, func(t *testing.T) { testFence(t, by) })
+	}
+}
+
+func testFence(t *testing.T, by string) {
 	b := begin(t, witness.Options{})
 	f := replaytest.New("r-root")
 	d := b.driver()
 	d.wantOK(d.append(1, 1, f.Does("r-root", "created", "claimed")), 1)
-	if _, err := replay.Fence(t.Context(), b.log, b.key, "ns", "r-root", "lead", "gone"); err != nil {
+	if _, err := replay.Fence(t.Context(), b.log, b.key, "ns", "r-root", by, "gone"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantFenced(d.append(2, 1, f.Clone().Does("r-root", "started")), 2, by)
+	d.wantOK(d.hello(), 2)
+	d.wantFenced(d.append(3, 1, f.Clone().Does("r-root", "started")), 2, by)
+	d.wantOK(d.append(3, 2, f.Does("r-root", "claimed again")), 3)
+}
+
+// After an end by a fence nobody goes on, whatever epoch it claims, and hears why.
+func TestEnd(t *testing.T) {
+	b := begin(t, witness.Options{})
+	f := replaytest.New("r-root")
+	d := b.driver()
+	d.wantOK(d.append(1, 1, f.Does("r-root", "created", "claimed")), 1)
+	if _, err := replay.End(t.Context(), b.log, b.key, "ns", "r-root", "lead", "cancelled by Ada"); err != nil {
 		t.Fatal(err)
 	}
 	d.wantFenced(d.append(2, 1, f.Clone().Does("r-root", "started")), 2, "lead")
 	d.wantOK(d.hello(), 2)
-	d.wantFenced(d.append(3, 1, f.Clone().Does("r-root", "started")), 2, "lead")
-	d.wantOK(d.append(3, 2, f.Does("r-root", "claimed again")), 3)
+	d.wantRefused(d.append(3, 9, f.Clone().Does("r-root", "claimed again")), "run r-root was ended by lead at ")
+	if _, err := replay.Fence(t.Context(), b.log, b.key, "ns", "r-root", "h-05", "again"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantRefused(d.append(4, 9, f.Clone().Does("r-root", "claimed again")), "was ended by lead at ")
 }
 
 // Of many who claim at once, on two hosts, one has it.
@@ -290,5 +315,3 @@ func TestClaimsRace(t *testing.T) {
 		}
 	}
 }
-
-var _ log.Log = (*fake.Log)(nil)

@@ -40,6 +40,7 @@ type logged struct {
 	At      time.Time `json:"at"`
 	Why     string    `json:"why"`
 	Fence   bool      `json:"fence,omitempty"`
+	Over    bool      `json:"over,omitempty"`
 	Facts   int64     `json:"facts"` // in the entry
 	Error   string    `json:"error,omitempty"`
 }
@@ -110,7 +111,7 @@ func ends(ctx context.Context, l log.Log, k seal.Key, namespace string) (all []l
 }
 
 func listed(root string, place int64, e seal.Entry) logged {
-	out := logged{Version: 1, Run: root, Place: place, Epoch: e.Epoch, By: e.By, At: e.At, Why: e.Why, Fence: e.Fence()}
+	out := logged{Version: 1, Run: root, Place: place, Epoch: e.Epoch, By: e.By, At: e.At, Why: e.Why, Fence: e.Fence(), Over: e.Over}
 	for _, r := range e.Records {
 		if r.Fact != nil {
 			out.Facts++
@@ -141,7 +142,10 @@ func printLog(c *cli.Command, all []logged) error {
 			continue
 		}
 		why := one.Why
-		if one.Fence {
+		switch {
+		case one.Over:
+			why = "end: " + why
+		case one.Fence:
 			why = "fence: " + why
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", one.Run, one.Place, one.Epoch, plain(one.By), one.At.Format(time.RFC3339), one.Facts, plain(why))

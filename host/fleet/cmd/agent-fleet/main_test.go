@@ -119,7 +119,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// The witness of one machine is a process: it prints where it listens, answers, and ends on SIGTERM.
+// The witness of one machine is a process: it prints where it listens, answers, and ends on
+// SIGTERM.
 func TestWitnessProcess(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := seal.MakeFile(filepath.Join(dir, "k")); err != nil {

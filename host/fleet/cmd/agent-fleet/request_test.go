@@ -23,7 +23,7 @@ func asked(t *testing.T, stdin string, args ...string) (r custody.Run, err error
 	root := &cli.Command{
 		Name: "agent-fleet", Reader: strings.NewReader(stdin),
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
-		Commands: []*cli.Command{{Name: "run", Flags: requestFlags(), Action: func(_ context.Context, c *cli.Command) error {
+		Commands: []*cli.Command{{Name: "run", Flags: requestFlags(), DisableSliceFlagSeparator: runCommand().DisableSliceFlagSeparator, Action: func(_ context.Context, c *cli.Command) error {
 			r, err = request(c)
 			return err
 		}}},

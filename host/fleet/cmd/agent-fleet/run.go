@@ -35,8 +35,8 @@ EXAMPLE
 
 EXIT STATUS
    0 done, or begun without --wait; 1 failed or refused; 2 wrong usage;
-   3 waiting for an answer; 4 parked, or no longer waited for; 5 a call's outcome
-   is unknown; 6 cancelled`
+   3 waiting for an answer; 4 parked, or no longer waited for; 5 the outcome of
+   a call is unknown; 6 cancelled`
 
 // passedOn are the flags of agent run that go to the host as they are.
 func passedOn() []cli.Flag {
@@ -70,6 +70,7 @@ func runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "have the fleet carry out a prompt",
 		ArgsUsage: `"prompt" | - | -f FILE`, Description: runHelp,
+		DisableSliceFlagSeparator: true, // a rule may hold a comma
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "key", Usage: "name this start `KEY`: given again, it is the same run and never a second one"},
 			&cli.BoolFlag{Name: "wait", Usage: "wait until the run ends or asks something"},

@@ -31,6 +31,7 @@ func scheduleCommand() *cli.Command {
 func scheduleAdd() *cli.Command {
 	return &cli.Command{
 		Name: "add", Usage: "add a schedule", ArgsUsage: `NAME ["prompt"]`,
+		DisableSliceFlagSeparator: true, // as run
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "cron", Usage: "begin a run at `TIMES`, as in a crontab; may be given again"},
 			&cli.StringFlag{Name: "zone", Value: "UTC", Usage: "the times are those of `ZONE`, such as Europe/Berlin"},

@@ -24,16 +24,18 @@ type Server struct {
 	tb  testing.TB
 	cmd *exec.Cmd
 	as  *syscall.Credential
+	set []string // settings
 }
 
-// Start starts a server, and stops it when the test ends.
-func Start(tb testing.TB) *Server {
+// Start starts a server with settings such as fsync=on, and stops it when the test ends. What it
+// stores outlives its end by Stop, but is not forced to the disk unless a setting says so.
+func Start(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "pg-")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &Server{Dir: dir, tb: tb}
+	s := &Server{Dir: dir, tb: tb, set: append([]string{"listen_addresses=", "max_connections=50", "fsync=off"}, settings...)}
 	tb.Cleanup(func() {
 		s.Stop()
 		if err := os.RemoveAll(dir); err != nil {
@@ -91,7 +93,11 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 // Run starts the server again after Stop.
 func (s *Server) Run() {
 	s.tb.Helper()
-	s.cmd = s.command("postgres", "-D", filepath.Join(s.Dir, "data"), "-k", s.Dir, "-c", "listen_addresses=", "-c", "max_connections=50")
+	args := []string{"-D", filepath.Join(s.Dir, "data"), "-k", s.Dir}
+	for _, setting := range s.set {
+		args = append(args, "-c", setting)
+	}
+	s.cmd = s.command("postgres", args...)
 	errs, err := s.cmd.StderrPipe()
 	if err == nil {
 		err = s.cmd.Start()

@@ -12,4 +12,5 @@
 // An entry has the epoch of the root run, which each claim raises. An epoch belongs to one host:
 // what another host appends has a higher one, and so has what comes after a fence. A fence is an
 // entry without records. It takes a place like any other, so whoever had the run is fenced by it.
+// Whoever claims the run with a higher epoch goes on behind it ([Fence]), or nobody does ([End]).
 package replay

@@ -16,14 +16,24 @@ import (
 // run can start nothing more. It gives that place. After an error nobody knows whether the host is
 // fenced: fence again, which does no harm where it was.
 func Fence(ctx context.Context, l log.Log, k seal.Key, namespace, root, by, why string) (line.Fenced, error) {
-	f, err := fence(ctx, l, k.Sealer(namespace, root), by, why)
+	f, err := fence(ctx, l, k.Sealer(namespace, root), seal.Entry{By: by, Why: why})
 	if err != nil {
 		return f, fmt.Errorf("fence run %s: %w", root, err)
 	}
 	return f, nil
 }
 
-func fence(ctx context.Context, l log.Log, s *seal.Sealer, by, why string) (f line.Fenced, err error) {
+// End fences a run for good: no host goes on with it any more, whatever epoch it claims.
+func End(ctx context.Context, l log.Log, k seal.Key, namespace, root, by, why string) (line.Fenced, error) {
+	f, err := fence(ctx, l, k.Sealer(namespace, root), seal.Entry{By: by, Why: why, Over: true})
+	if err != nil {
+		return f, fmt.Errorf("end run %s in its log: %w", root, err)
+	}
+	return f, nil
+}
+
+// fence appends an entry without records.
+func fence(ctx context.Context, l log.Log, s *seal.Sealer, e seal.Entry) (f line.Fenced, err error) {
 	for {
 		place, err := l.Last(ctx, s.Root())
 		if err != nil {
@@ -31,14 +41,15 @@ func fence(ctx context.Context, l log.Log, s *seal.Sealer, by, why string) (f li
 		}
 		epoch := int64(0)
 		if place > 0 {
-			e, err := One(ctx, l, s, place)
+			last, err := One(ctx, l, s, place)
 			if err != nil {
 				return f, err
 			}
-			epoch = e.Epoch
+			epoch = last.Epoch
 		}
-		f = line.Fenced{Place: place + 1, By: by, Epoch: epoch + 1, At: time.Now().UTC()}
-		data, err := s.Seal(f.Place, seal.Entry{By: by, Epoch: f.Epoch, At: f.At, Why: why})
+		e.Epoch, e.At = epoch+1, time.Now().UTC()
+		f = line.Fenced{Place: place + 1, By: e.By, Epoch: e.Epoch, At: e.At}
+		data, err := s.Seal(f.Place, e)
 		if err != nil {
 			return f, err
 		}

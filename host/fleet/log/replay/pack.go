@@ -22,6 +22,7 @@ type Summary struct {
 	At    time.Time `json:"at"`
 	Why   string    `json:"why"`
 	Fence bool      `json:"fence,omitempty"` // the last entry is a fence
+	Over  bool      `json:"over,omitempty"`  // the run was ended by a fence
 	Facts int64     `json:"facts"`
 	Runs  []Packed  `json:"runs"` // in the order in which they began
 }
@@ -68,7 +69,7 @@ func (p *packer) pack(ctx context.Context, k seal.Key, to pack.Address, w io.Wri
 	if len(s.Order) == 0 {
 		return sum, fmt.Errorf("there is no fact in it")
 	}
-	sum = Summary{ID: newID(), Root: s.Root, Place: s.Place, Epoch: s.Epoch, By: s.By, At: s.At, Why: s.Why, Fence: s.Fence}
+	sum = Summary{ID: newID(), Root: s.Root, Place: s.Place, Epoch: s.Epoch, By: s.By, At: s.At, Why: s.Why, Fence: s.Fence, Over: s.Over}
 	for _, run := range s.Order {
 		stand := s.Runs[run]
 		sum.Runs = append(sum.Runs, Packed{run, s.Threads[run], stand.Facts, stand.Digest})

@@ -22,6 +22,7 @@ type State struct {
 	At    time.Time // by the clock of who wrote it
 	Why   string
 	Fence bool // it only keeps others from going on
+	Over  bool // the run was ended by a fence, and nobody may go on with it
 
 	Claimed int64    // the highest epoch of an entry with facts
 	Order   []string // the runs of the family, in the order in which they began
@@ -30,6 +31,7 @@ type State struct {
 
 	known  map[string]bool   // threads
 	bodies map[[32]byte]bool // by their SHA-256
+	ended  string            // by whom, when and why
 	digest []byte            // of the last entry's records
 }
 
@@ -102,6 +104,9 @@ type change struct {
 func (c *change) apply(s *State) {
 	e := c.entry
 	s.Place, s.By, s.Epoch, s.At, s.Why, s.Fence, s.digest = c.place, e.By, e.Epoch, e.At, e.Why, e.Fence(), c.digest
+	if e.Over && !s.Over {
+		s.Over, s.ended = true, fmt.Sprintf("%s at %s: %s", e.By, e.At.Format(time.RFC3339), e.Why)
+	}
 	if !s.Fence {
 		s.Claimed = max(s.Claimed, e.Epoch)
 	}
@@ -132,6 +137,9 @@ func (s *State) Check(place int64, e seal.Entry) (*change, error) {
 	}
 	if e.Fence() {
 		return c, nil
+	}
+	if s.Over {
+		return nil, fmt.Errorf("run %s was ended by %s", s.Root, s.ended)
 	}
 	over := e.Epoch < s.Claimed || e.Epoch == s.Claimed && s.Claimed > 0 && (s.Fence || s.By != e.By)
 	if over || e.Epoch < 1 {
