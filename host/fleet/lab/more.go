@@ -174,3 +174,10 @@ func (h *Host) Refused(args ...string) (text string, code int) {
 	out, _ := cmd.CombinedOutput()
 	return string(out), cmd.ProcessState.ExitCode()
 }
+
+// Drain takes a host out of the fleet.
+func (l *Lab) Drain(args ...string) (errs string, code int) {
+	l.Helper()
+	_, errs, code = l.call(append([]string{"drain"}, args...)...)
+	return errs, code
+}
