@@ -151,17 +151,21 @@ func (cl *caller) still(ctx context.Context, p journal.Place) error {
 // unwitnessed leaves a run whose witness did not take what was announced: nothing that waited for
 // it begins. Where another host has the run, its commands here are ended.
 func (cl *caller) unwitnessed(ctx context.Context, why error) error {
-	cl.alone = true
+	var fenced *FencedError
+	stopped := ctx.Err() != nil && !errors.As(why, &fenced)
+	cl.alone = !stopped // one that is asked to stop still says how it left the run
 	for _, l := range cl.pending {
 		if l.fresh {
 			cl.abortStart(l.place, why)
+			if c, err := cl.state.Call(l.place); stopped && err == nil && c.Phase == journal.PhaseStarted {
+				cl.record(journal.CallJudged{Place: c.Place, Verdict: journal.VerdictRun, Reason: "it was not started: the host was asked to stop"})
+			}
 		} else if cancel := cl.flying[l.place.Index]; cancel != nil {
 			cancel()
 			delete(cl.flying, l.place.Index)
 		}
 	}
 	cl.pending = nil
-	var fenced *FencedError
 	switch {
 	case errors.As(why, &fenced):
 		cl.stopFenced()

@@ -156,3 +156,28 @@ func (h *Host) KillAnyDriver(r *rand.Rand) bool {
 	}
 	return h.command("kill", "-9", strconv.Itoa(pids[r.IntN(len(pids))])).Run() == nil
 }
+
+// Machine adds a host without a worker.
+func (l *Lab) Machine(name string) *Host {
+	h := &Host{Lab: l, Name: name, Slots: 4}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hosts[name] = h
+	return h
+}
+
+// Refused starts a worker that is to end at once, beside the host, and gives what it says.
+func (h *Host) Refused(args ...string) (text string, code int) {
+	h.Lab.Helper()
+	all := append(h.workerArgs(), args...)
+	cmd := exec.Command("timeout", append([]string{"60"}, all...)...)
+	out, _ := cmd.CombinedOutput()
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// Drain takes a host out of the fleet.
+func (l *Lab) Drain(args ...string) (errs string, code int) {
+	l.Helper()
+	_, errs, code = l.call(append([]string{"drain"}, args...)...)
+	return errs, code
+}

@@ -233,3 +233,24 @@ func TestACancelledRunOfALostHostCanStartNothing(t *testing.T) {
 		t.Error("it started something after its end")
 	}
 }
+
+func TestADrainedHostHasNoRun(t *testing.T) {
+	l := lab.New(t)
+	l.StartEngine()
+	l.Host("h-01")
+	id := l.Begin("drain", []string{"true", "sleep 5", "true"})
+	l.UntilEffect("drain", 2, time.Minute)
+	l.Host("h-02")
+	if errs, code := l.Drain("h-01", "--within", "110s"); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	r := l.Settle(id, time.Minute)
+	if r.Status != "completed" || r.Exit != 0 || r.Host != "h-02" {
+		t.Errorf("it ended as %+v", r)
+	}
+	later := l.Begin("after", []string{"true"})
+	if r := l.Settle(later, time.Minute); r.Host != "h-02" {
+		t.Errorf("a drained host took a run: %+v", r)
+	}
+	l.Once("drain", 1, 2, 3)
+}

@@ -63,18 +63,14 @@ func (h *Host) adoptRun(ctx context.Context, a Agent, r localRun, out *adopted) 
 }
 
 // moved ends the copy of a run that went on elsewhere: whoever tries to drive it hears from the log
-// that it is fenced, and records it.
+// that it is fenced, records it, and ends the commands that go on.
 func (d *drive) moved(ctx context.Context) string {
-	text := fmt.Sprintf("%s (moved to %s at %s, epoch %d", d.run.ID, d.log.By, d.log.At.Local().Format("15:04"), d.log.Epoch)
-	if left := leftovers(d.agent.Home, d.here.calls()); len(left) > 0 {
-		text += "; ended what it had left: " + strings.Join(left, ", ")
-	}
 	if !d.held && d.here.Run.Status != waiting && d.here.Run.Cause != "moved" {
 		if err := d.agent.resume(ctx, d.run.ID); err != nil && !errors.As(err, new(*RefusedError)) {
 			d.host.logger.Warn("end the copy of a run that moved", "run", d.run.ID, "error", err)
 		}
 	}
-	return text + ")"
+	return fmt.Sprintf("%s (moved to %s at %s, epoch %d)", d.run.ID, d.log.By, d.log.At.Local().Format("15:04"), d.log.Epoch)
 }
 
 // line is what a worker prints when it is up.

@@ -71,8 +71,7 @@ func TestARequestThatIsNone(t *testing.T) {
 		{"--away", "-1s", "a"}, {"--label", "a,b", "c"}, {"--git", "https://x/r.git", "a"}, {"--git", "https://x/r.git@main", "a"},
 	} {
 		_, err := asked(t, "", args...)
-		var wrong usageError
-		if !errors.As(err, &wrong) {
+		if !errors.As(err, new(usageError)) {
 			t.Errorf("%q gave %v", args, err)
 		}
 	}
