@@ -80,8 +80,8 @@ func (h *Host) line(took time.Duration, a adopted) string {
 		text string
 		runs []string
 	}{
-		{"adopted %s that go on here", a.living}, {"%s wait for an answer", a.waiting},
-		{"%s can go on here", a.idle}, {"%s whose log cannot be read", a.unread},
+		{"adopted %s with a living driver", a.living}, {"%s waiting for an answer", a.waiting},
+		{"%s to go on with here", a.idle}, {"%s with a log that cannot be read", a.unread},
 	} {
 		if n := len(part.runs); n > 0 {
 			out += "; " + fmt.Sprintf(part.text, plural(n, "run"))
