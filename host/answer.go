@@ -46,7 +46,7 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 			return Taken{}, fmt.Errorf("answer %s: %w", id, err)
 		}
 	}
-	if err := asksInCustody(ctx, h, id); err != nil {
+	if err := asks(ctx, h, id); err != nil {
 		return Taken{}, fmt.Errorf("answer %s: %w", id, err)
 	}
 	row, err := h.Store.Answer(ctx, id, answer, h.By(ctx))
@@ -118,7 +118,7 @@ func (h *Host) AskCancel(ctx context.Context, run string) (db.RunRow, error) {
 	if err != nil || row.Status.Terminal() {
 		return row, err
 	}
-	if err := InCustody(ctx, h, run); err != nil {
+	if err := decides(ctx, h, run); err != nil {
 		return row, fmt.Errorf("cancel run %s: %w", run, err)
 	}
 	if _, err := h.Store.PutInbox(ctx, run, drive.InboxCancel, json.RawMessage("{}"), h.By(ctx)); err != nil {
@@ -197,7 +197,7 @@ func (h *Host) finished(ctx context.Context, run string) (drive.Outcome, error) 
 
 // Withdraw cancels a pending request: its call learns that nobody will answer.
 func (h *Host) Withdraw(ctx context.Context, id string) (db.PendingRow, error) {
-	if err := asksInCustody(ctx, h, id); err != nil {
+	if err := asks(ctx, h, id); err != nil {
 		return db.PendingRow{}, fmt.Errorf("withdraw %s: %w", id, err)
 	}
 	row, err := h.Store.CancelRequest(ctx, id, h.By(ctx))

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"time"
 
 	"agent/db"
 	"agent/host/drive"
@@ -25,9 +26,6 @@ func witness(h *Host) string {
 // InCustody is *CustodyError for a run that a fleet has, where this process was given no witness:
 // the fleet hears what a person decides, and only once.
 func InCustody(ctx context.Context, h *Host, run string) error {
-	if h.Witness != nil {
-		return nil
-	}
 	c, err := h.firstFact(ctx, run)
 	if errors.As(err, new(*db.CorruptError)) {
 		return nil // nobody drives it, and a decision is kept
@@ -38,9 +36,34 @@ func InCustody(ctx context.Context, h *Host, run string) error {
 	return h.InCustody(c)
 }
 
-// asksInCustody is InCustody for the run of a question. One that is not there is reported by
+// askFor is how long a witness is asked who has a run, before a decision on it is taken.
+const askFor = 5 * time.Second
+
+// decides is InCustody, and *drive.FencedError or *drive.WitnessError where the witness says that
+// another host has the run, and an error where nobody listens there.
+func decides(ctx context.Context, h *Host, run string) error {
+	c, err := h.firstFact(ctx, run)
+	if errors.As(err, new(*db.CorruptError)) {
+		return nil // as above
+	}
+	if err != nil || c.Witness == "" || h.Witness == nil {
+		return errors.Join(err, h.InCustody(c))
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	if err := h.Witness.Reach(ctx); err != nil {
+		return err
+	}
+	err = h.Witness.Still(ctx, c)
+	if errors.As(err, new(*drive.FencedError)) || errors.As(err, new(*drive.WitnessError)) {
+		return err
+	}
+	return nil // its log is silent: whoever drives the run waits for it
+}
+
+// asks is decides for the run of a question. One that is not there is reported by
 // whoever is about to use it.
-func asksInCustody(ctx context.Context, h *Host, id string) error {
+func asks(ctx context.Context, h *Host, id string) error {
 	row, err := h.Store.PendingByID(ctx, id)
 	if errors.As(err, new(*db.UnknownIDError)) {
 		return nil
@@ -48,5 +71,5 @@ func asksInCustody(ctx context.Context, h *Host, id string) error {
 	if err != nil {
 		return err
 	}
-	return InCustody(ctx, h, row.Run)
+	return decides(ctx, h, row.Run)
 }

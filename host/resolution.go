@@ -39,7 +39,7 @@ var ErrDecisionKept = errors.New("the decision is kept")
 func (h *Host) RecordResolution(ctx context.Context, c db.CallRow, w journal.Word) error {
 	before, err := h.Store.Head(ctx, c.Run)
 	if err == nil && !before.Status.Terminal() {
-		err = InCustody(ctx, h, c.Run)
+		err = decides(ctx, h, c.Run)
 	}
 	if err != nil {
 		return err

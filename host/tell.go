@@ -48,7 +48,7 @@ func Tell(ctx context.Context, h *Host, run, text string) (Told, error) {
 	if t.Run, err = h.Store.Run(ctx, run); err != nil {
 		return t, err
 	}
-	if err := InCustody(ctx, h, run); err != nil {
+	if err := decides(ctx, h, run); err != nil {
 		return t, fmt.Errorf("tell run %s: %w", run, err)
 	}
 	s, err := h.Reader().Alone(run, h.Reader().Shown(ctx))

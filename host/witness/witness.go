@@ -155,6 +155,9 @@ func (w *Witness) Still(ctx context.Context, c journal.RunCreated) error {
 		return nil
 	}
 	return f.patiently(ctx, func() error {
+		if f.place < 0 {
+			return f.hello(ctx)
+		}
 		reply, err := f.ask(ctx, line.Request{Op: line.Hello, Root: f.root, Agent: w.version})
 		if err == nil && reply.OK.Place != f.place {
 			err = &drive.FencedError{Run: f.root}
@@ -222,6 +225,9 @@ func (f *family) try(ctx context.Context, why string) error {
 	clear(f.soon) // what comes from now on is named again
 	f.soonMu.Unlock()
 	err := f.tell(ctx, why, f.inOrder(ctx, runs))
+	if errors.As(err, new(*drive.FencedError)) {
+		err = f.retell(ctx, why, runs, err)
+	}
 	if err != nil {
 		f.soonMu.Lock()
 		for _, run := range runs {
@@ -230,6 +236,20 @@ func (f *family) try(ctx context.Context, why string) error {
 		f.soonMu.Unlock()
 	}
 	return err
+}
+
+// retell asks once more how far the log is, where the place of an entry was taken: what took it may
+// be the last word of a process of this host that was killed, which is on record here too.
+func (f *family) retell(ctx context.Context, why string, runs []string, fenced error) error {
+	f.place, f.sent, f.after = -1, nil, nil
+	err := f.hello(ctx)
+	if err == nil {
+		err = f.tell(ctx, why, f.inOrder(ctx, runs))
+	}
+	if later := new(laterError); err == nil || errors.As(err, &later) {
+		return err
+	}
+	return fenced
 }
 
 // tell sends what is new of the runs.
