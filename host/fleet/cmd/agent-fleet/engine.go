@@ -32,8 +32,7 @@ func engineFlags() []cli.Flag {
 			Sources: cli.EnvVars("AGENT_FLEET_ENGINE", "TEMPORAL_ADDRESS")},
 		&cli.StringFlag{Name: "namespace", Value: "default", Usage: "the fleet's `NAMESPACE` in it",
 			Sources: cli.EnvVars("AGENT_FLEET_NAMESPACE", "TEMPORAL_NAMESPACE")},
-		&cli.StringFlag{Name: "key-file", Usage: "`FILE` with the fleet's key (default: " + defaultKeyText + ")",
-			Sources: cli.EnvVars("AGENT_FLEET_KEY")},
+		keyFlag(),
 		&cli.BoolFlag{Name: "tls", Usage: "speak TLS with the engine"},
 		&cli.StringFlag{Name: "tls-ca", Usage: "trust the certificates in `FILE`", Sources: cli.EnvVars("TEMPORAL_TLS_SERVER_CA_CERT_PATH")},
 		&cli.StringFlag{Name: "tls-cert", Usage: "show the engine the certificate in `FILE`", Sources: cli.EnvVars("TEMPORAL_TLS_CLIENT_CERT_PATH")},
@@ -41,6 +40,10 @@ func engineFlags() []cli.Flag {
 		&cli.StringFlag{Name: "tls-server-name", Usage: "the engine's certificate is for `NAME`", Sources: cli.EnvVars("TEMPORAL_TLS_SERVER_NAME")},
 		&cli.StringFlag{Name: "api-key", Usage: "show the engine this `KEY`; better by TEMPORAL_API_KEY", Sources: cli.EnvVars("TEMPORAL_API_KEY")},
 	}
+}
+
+func keyFlag() cli.Flag {
+	return &cli.StringFlag{Name: "key-file", Usage: "`FILE` with the fleet's key (default: " + defaultKeyText + ")", Sources: cli.EnvVars("AGENT_FLEET_KEY")}
 }
 
 const defaultKeyText = "agent-fleet/key in the user's folder of configuration"

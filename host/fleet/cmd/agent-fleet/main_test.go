@@ -42,6 +42,7 @@ func fleet(t *testing.T, args ...string) (code int, out, errs string) {
 // Wrong usage is 2, a failure 1; each is one line on stderr that says what helps.
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
 	key := filepath.Join(dir, "k")
 	if code, out, errs := fleet(t, "key", key); code != 0 || !strings.Contains(out, "the key of fleet f-") || errs != "" {
 		t.Fatalf("%d: %s%s", code, out, errs)
@@ -52,19 +53,19 @@ func TestExitCodes(t *testing.T) {
 		want string
 		args []string
 	}{
-		{0, "", []string{"log", "--log", logs, "--key", key}},
+		{0, "", []string{"log", "--log", logs, "--key-file", key}},
 		{1, "a file is there already", []string{"key", key}},
-		{1, "agent-fleet key " + dir + "/none", []string{"log", "--log", logs, "--key", dir + "/none"}},
-		{1, "no kind of log", []string{"log", "--log", "s3:x", "--key", key}},
-		{1, "the log has no run r-abc", []string{"log", "--log", logs, "--key", key, "r-abc"}},
-		{1, "choose a shorter one", []string{"witness", "--log", logs, "--key", key, "--listen", "unix:" + dir + "/" + strings.Repeat("x", 110)}},
+		{1, "agent-fleet key " + dir + "/none", []string{"log", "--log", logs, "--key-file", dir + "/none"}},
+		{1, "no kind of log", []string{"log", "--log", "s3:x", "--key-file", key}},
+		{1, "the log has no run r-abc", []string{"log", "--log", logs, "--key-file", key, "r-abc"}},
+		{1, "choose a shorter one", []string{"witness", "--log", logs, "--key-file", key, "--listen", "unix:" + dir + "/" + strings.Repeat("x", 110)}},
 		{2, "there is no command", []string{"nonsense"}},
-		{2, "0 arguments", []string{"key"}},
-		{2, "needs --log", []string{"log", "--key", key}},
-		{2, "needs --key", []string{"log", "--log", logs}},
-		{2, "needs --listen unix:PATH", []string{"witness", "--log", logs, "--key", key, "--listen", "/x"}},
-		{2, "cannot be a namespace", []string{"log", "--log", logs, "--key", key, "--namespace", "a/b"}},
-		{2, "is no id of a run", []string{"log", "--log", logs, "--key", key, "nonsense"}},
+		{2, "2 arguments", []string{"key", "a", "b"}},
+		{2, "needs --log", []string{"log", "--key-file", key}},
+		{1, dir + "/agent-fleet/key", []string{"log", "--log", logs}},
+		{2, "needs --listen unix:PATH", []string{"witness", "--log", logs, "--key-file", key, "--listen", "/x"}},
+		{2, "cannot be a namespace", []string{"log", "--log", logs, "--key-file", key, "--namespace", "a/b"}},
+		{2, "is no id of a run", []string{"log", "--log", logs, "--key-file", key, "nonsense"}},
 		{2, "--help shows how", []string{"log", "--bogus"}},
 	} {
 		code, out, errs := fleet(t, c.args...)
@@ -99,7 +100,7 @@ func TestLog(t *testing.T) {
 	if _, err := replay.Fence(t.Context(), l, k, "default", "r-aaaaaaaa", "lead", "gone"); err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"log", "--log", "dir:" + dir, "--key", filepath.Join(dir, "k")}
+	flags := []string{"log", "--log", "dir:" + dir, "--key-file", filepath.Join(dir, "k")}
 	code, out, errs := fleet(t, append(flags, "r-aaaaaaaa")...)
 	if code != 0 || strings.Count(out, "\n") != 3 || !strings.Contains(out, `h-\x1b[31m05  1970-01-01T00:00:00Z  2      claim`) ||
 		!strings.Contains(out, "fence: gone") || strings.Contains(out, "canary") {
@@ -127,7 +128,7 @@ func TestWitnessProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "own", "w")
-	cmd := exec.Command(os.Args[0], "witness", "--log", "dir:"+dir, "--key", filepath.Join(dir, "k"), "--listen", "unix:"+path, "--name", "h-01")
+	cmd := exec.Command(os.Args[0], "witness", "--log", "dir:"+dir, "--key-file", filepath.Join(dir, "k"), "--listen", "unix:"+path, "--name", "h-01")
 	cmd.Env = append(os.Environ(), asCommand+"=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -157,7 +158,7 @@ func TestWitnessProcess(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	if code, out, errs := fleet(t, "log", "--log", "dir:"+dir, "--key", filepath.Join(dir, "k")); code != 0 || !strings.Contains(out, "h-01") {
+	if code, out, errs := fleet(t, "log", "--log", "dir:"+dir, "--key-file", filepath.Join(dir, "k")); code != 0 || !strings.Contains(out, "h-01") {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 }

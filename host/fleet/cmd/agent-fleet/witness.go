@@ -17,13 +17,13 @@ import (
 
 const witnessHelp = `Puts what runs of this machine do into a log elsewhere, before they do it: after a
 loss of the machine, at most one command of each run may have happened without
-being on record. A run has it with agent run --witness unix:PATH, and goes on
-only with it. It needs no other part of a fleet.
+being on record. A run has it that is started with AGENT_WITNESS=unix:PATH, or
+with [witness] address in config.toml, and goes on only with it. It needs no other
+part of a fleet.
 
 EXAMPLE
-   agent-fleet key ~/.config/agent/fleet.key
-   agent-fleet witness --log dir:/mnt/nas/agent --key ~/.config/agent/fleet.key \
-      --listen unix:$XDG_RUNTIME_DIR/agent/witness
+   agent-fleet key
+   agent-fleet witness --log dir:/mnt/nas/agent --listen unix:$XDG_RUNTIME_DIR/witness
 
 EXIT STATUS
    0 ended by SIGTERM or Ctrl-C; 1 failed; 2 wrong usage`
@@ -35,22 +35,24 @@ const patience = 30 * time.Second
 func logFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "log", Usage: "the log is at `URL`: dir:/FOLDER or postgres://HOST/DATABASE", Sources: cli.EnvVars("AGENT_FLEET_LOG")},
-		&cli.StringFlag{Name: "key", Usage: "the key of the fleet is in `FILE`", Sources: cli.EnvVars("AGENT_FLEET_KEY")},
+		keyFlag(),
 		&cli.StringFlag{Name: "namespace", Usage: "runs of the fleet are in namespace `NAME`", Value: "default", Sources: cli.EnvVars("AGENT_FLEET_NAMESPACE")},
 	}
 }
 
 // openLog opens what logFlags name.
 func openLog(ctx context.Context, c *cli.Command) (log.Log, seal.Key, error) {
-	for _, name := range []string{"log", "key"} {
-		if c.String(name) == "" {
-			return nil, seal.Key{}, usage("%s needs --%s; %s --help shows how", c.FullName(), name, c.FullName())
-		}
+	if c.String("log") == "" {
+		return nil, seal.Key{}, usage("%s needs --log; %s --help shows how", c.FullName(), c.FullName())
 	}
 	if err := log.CheckNamespace(c.String("namespace")); err != nil {
 		return nil, seal.Key{}, usageError{err}
 	}
-	k, err := seal.ReadFile(c.String("key"))
+	path, err := keyFile(c)
+	if err != nil {
+		return nil, seal.Key{}, err
+	}
+	k, err := seal.ReadFile(path)
 	if err != nil {
 		return nil, k, err
 	}
