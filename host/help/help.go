@@ -23,7 +23,7 @@ type Topic struct {
 // names are the topics in the order in which help lists them: what a new user needs comes first.
 func names() []string {
 	return []string{
-		"configuration", "models", "permissions", "sandbox", "secrets", "mcp", "delegate", "runbooks", "flows", "recovery", "undo", "commits", "background", "promises", "scripting", "ci", "server", "editor", "state",
+		"configuration", "models", "permissions", "sandbox", "secrets", "mcp", "delegate", "runbooks", "flows", "recovery", "undo", "commits", "background", "promises", "scripting", "ci", "server", "editor", "fleet", "state",
 		"proof", "code", "glossary", "changes",
 	}
 }

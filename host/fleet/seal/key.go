@@ -92,7 +92,7 @@ func ReadFile(path string) (Key, error) {
 	f, err := os.Open(path)
 	switch {
 	case path == "":
-		return Key{}, errors.New("read the fleet's key: no file is named; --key FILE names it, and agent-fleet key FILE makes one")
+		return Key{}, errors.New("read the fleet's key: no file is named; --key-file FILE names it, and agent-fleet key FILE makes one")
 	case errors.Is(err, fs.ErrNotExist):
 		return Key{}, fmt.Errorf("read the fleet's key: there is no file %s; copy it from a host of the fleet, or begin a fleet with agent-fleet key %s", path, path)
 	case err != nil:
