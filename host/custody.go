@@ -15,6 +15,11 @@ type Witness = drive.Witness
 // CustodyError says that a run has a witness, and this process was given none.
 type CustodyError = drive.CustodyError
 
+// Elsewhere says that a decision on a run was not taken since a fleet has the run, or another host.
+func Elsewhere(err error) bool {
+	return errors.As(err, new(*CustodyError)) || errors.As(err, new(*drive.FencedError)) || errors.As(err, new(*drive.WitnessError))
+}
+
 // witness is the address of this process's witness; "" for none.
 func witness(h *Host) string {
 	if h.Witness == nil {

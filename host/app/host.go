@@ -94,10 +94,7 @@ func witnessOf(a *App, h *host.Host) (host.Witness, error) {
 	if address == "" {
 		return nil, nil
 	}
-	if err := config.CheckWitness(address); err != nil {
-		return nil, fmt.Errorf("use the witness %s: %v", address, err)
-	}
-	return witness.New(witness.Options{Address: address, Patience: conf.Witness.Or().Patience, Store: h.Store, Version: a.Version, Warn: h.Warn}), nil
+	return witness.New(witness.Options{Address: address, Wrong: config.CheckWitness(address), Home: h.Home, Patience: conf.Witness.Or().Patience, Store: h.Store, Version: a.Version, Warn: h.Warn}), nil
 }
 
 // builtIn makes the tools that every run has. Commands get what was chosen for them; delegate is

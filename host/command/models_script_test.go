@@ -18,7 +18,8 @@ type serverKey struct{}
 // served holds it, once there is one.
 type served struct {
 	*modeltest.Server
-	Witness *witnesstest.Witness
+	Witness   *witnesstest.Witness // the one that is spoken of
+	Witnesses map[string]*witnesstest.Witness
 }
 
 func serverOf(ts *testscript.TestScript) *modeltest.Server {

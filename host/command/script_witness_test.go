@@ -12,6 +12,7 @@ import (
 // cmdWitness starts a witness, has it answer as it is bidden, and looks at what it heard:
 //
 //	witness                  starts one, and sets $AGENT_WITNESS to its address
+//	witness at SOCKET        starts another one there, or goes back to it
 //	witness say WORD [HOST]  ok, hold, later or fenced
 //	witness heard RUN WHY…   it heard this of the run, in this order, and the whole journal
 func cmdWitness(ts *testscript.TestScript, neg bool, args []string) {
@@ -19,8 +20,14 @@ func cmdWitness(ts *testscript.TestScript, neg bool, args []string) {
 	switch {
 	case neg:
 		ts.Fatalf("usage: witness | witness say WORD [HOST] | witness heard RUN WHY...")
-	case len(args) == 0:
-		path := filepath.Join(ts.Getenv("WORK"), "w.sock")
+	case len(args) == 2 && args[0] == "at" && at.Witnesses[args[1]] != nil:
+		at.Witness = at.Witnesses[args[1]]
+	case len(args) == 0 || len(args) == 2 && args[0] == "at":
+		name := "w.sock"
+		if len(args) == 2 {
+			name = args[1]
+		}
+		path := filepath.Join(ts.Getenv("WORK"), name)
 		w, err := witnesstest.Start(path)
 		ts.Check(err)
 		ts.Defer(func() {
@@ -28,7 +35,10 @@ func cmdWitness(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Logf("end the witness: %v", err)
 			}
 		})
-		at.Witness = w
+		if at.Witnesses == nil {
+			at.Witnesses = map[string]*witnesstest.Witness{}
+		}
+		at.Witness, at.Witnesses[name] = w, w
 		ts.Setenv("AGENT_WITNESS", "unix:"+path)
 	case args[0] == "say" && len(args) > 1:
 		ts.Check(at.Witness.Say(args[1], strings.Join(args[2:], " ")))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"agent/recovery"
 	"agent/recovery/fault"
@@ -48,7 +50,12 @@ func (e *FencedError) Where() string {
 	if e.By == "" {
 		return "to another host"
 	}
-	text := "to host " + e.By
+	text := "to host " + strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, e.By)
 	if !e.At.IsZero() {
 		text += " at " + e.At.Local().Format("2006-01-02 15:04:05")
 	}
@@ -79,6 +86,9 @@ func (p *Process) InCustody(c journal.RunCreated) error {
 	return &CustodyError{c.Run, c.Witness}
 }
 
+// WitnessedEnd is what a witness hears with the end of a run.
+const WitnessedEnd = "end"
+
 // lastWord is how long a witness may take that is that hears how a run was left.
 const lastWord = 5 * time.Second
 
@@ -101,7 +111,7 @@ func announced(s *recovery.State, facts []journal.Event) (why string) {
 		case journal.RunInterrupted:
 			why = "interrupted: " + string(b.Cause)
 		case journal.RunCompleted, journal.RunFailed, journal.RunCancelled:
-			why = "end"
+			why = WitnessedEnd
 		}
 	}
 	return why
@@ -169,6 +179,9 @@ func (cl *caller) unwitnessed(ctx context.Context, why error) error {
 	switch {
 	case errors.As(why, &fenced):
 		cl.stopFenced()
+		if _, err := cl.inbox.takeAnswer(ctx); err != nil { // somebody may have answered what is open
+			return err
+		}
 		if o := cl.state.Open; o != nil {
 			cl.record(journal.RunInterrupted{Cause: journal.CauseMoved, Detail: fenced.Where()},
 				journal.RequestClosed{ID: o.ID, Status: "cancelled", Reason: "the run went " + fenced.Where() + ", where it is asked", Again: true})

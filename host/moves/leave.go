@@ -7,6 +7,7 @@ import (
 
 	"agent/db"
 	"agent/db/moves"
+	"agent/host"
 	"agent/host/app"
 	"agent/host/owner"
 	"agent/host/pack"
@@ -141,6 +142,9 @@ func (m *leaving) mayGo(ctx context.Context, s *app.Folder, states []*recovery.S
 		}
 		for _, c := range st.InFlight() {
 			m.flying = append(m.flying, view.CallAt{Run: r.ID, Call: c.Place.String(), Tool: c.Tool})
+		}
+		if err := host.InCustody(ctx, s.Host, r.ID); err != nil {
+			return fmt.Errorf("export run %s: %w", r.ID, err)
 		}
 		what, err := moves.InTheWay(ctx, s.Store, r.No)
 		if err != nil {

@@ -124,6 +124,9 @@ func (r Reporter) interrupted(out host.Outcome) {
 		}
 		r.Say(r.Err, "call %s (%s) goes on without this process: a resume picks it up, a cancel stops it", id, view.CallName(row.Tool, row.Proposal.Args))
 	}
+	if out.Cause == journal.CauseMoved {
+		return // nothing of it goes on here
+	}
 	r.Say(r.Err, "%s agent resume %s", onward, out.Run)
 	if b != nil {
 		r.elsewhere(out, b.Fault)

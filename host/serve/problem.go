@@ -102,7 +102,6 @@ func (s *Server) problemOf(err error) *problem {
 	var foreign *watch.CursorError
 	var closed *app.ConflictError
 	var late *app.ExpiredError
-	var resolved *host.ResolvedError
 	var held *owner.HeldError
 	var behind *app.BehindError
 	var refused *refusedError
@@ -129,10 +128,12 @@ func (s *Server) problemOf(err error) *problem {
 		p.Run = late.Request.Run
 		p.Next = []string{"agent resume " + p.Run}
 		return set("expired")
-	case errors.As(err, &resolved):
+	case errors.As(err, new(*host.ResolvedError)):
 		return set("resolved")
 	case errors.As(err, &held):
 		p.Run, p.Next = held.Run, view.NewRefusal(held, held.Run, 0).Next
+		return set("held")
+	case host.Elsewhere(err):
 		return set("held")
 	case errors.As(err, &behind):
 		p.Detail = "the database is older than the folder around it, so nothing is driven until you decide about that: " + behind.What

@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"agent/db"
@@ -183,6 +184,8 @@ func forward(v Run, newest bool, now time.Time) []string {
 		return AnswerCommands(v.Request)
 	case v.Cause == journal.CauseCorrupt, v.Damage != "":
 		return []string{"agent doctor"}
+	case v.Cause == journal.CauseMoved && strings.Contains(v.Detail, "host"): // as its witness says
+		return []string{"agent show " + v.ID}
 	case v.Cause == journal.CauseMoved:
 		return []string{"agent resume --reclaim " + v.ID}
 	case v.Owner != nil:

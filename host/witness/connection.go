@@ -22,7 +22,7 @@ type connection struct {
 }
 
 // answerFor is how long a witness may take for an answer: it writes to a log that may be far away.
-const answerFor = 30 * time.Second
+const answerFor = 10 * time.Second
 
 // ask sends a request and waits for the answer. After an error nobody knows what became of it.
 func (c *connection) ask(ctx context.Context, r line.Request) (reply line.Reply, err error) {

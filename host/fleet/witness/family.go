@@ -64,7 +64,7 @@ func (f *family) decide(ctx context.Context, q line.Request) line.Reply {
 	}
 	if q.Op == line.Hello {
 		f.reached(true)
-		return line.Reply{OK: &line.OK{Place: f.state.Place, Runs: maps.Clone(f.state.Runs)}}
+		return line.Reply{OK: &line.OK{Place: f.state.Place, By: f.state.By, Runs: maps.Clone(f.state.Runs)}}
 	}
 	if len(q.Records) == 0 { // that would be a fence
 		return line.Reply{Refused: "an append brings no fact"}

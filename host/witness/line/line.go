@@ -51,6 +51,7 @@ type Reply struct {
 // OK says that an entry is in the log, or how far it is.
 type OK struct {
 	Place int64            `json:"place"`          // the last one that is taken
+	By    string           `json:"by,omitempty"`   // the host that took it, in the answer to a hello
 	Runs  map[string]Stand `json:"runs,omitempty"` // in the answer to a hello
 }
 

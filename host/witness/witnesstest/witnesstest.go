@@ -131,7 +131,9 @@ func (w *Witness) answer(r line.Request) line.Reply {
 	}
 	log := w.logs[r.Root]
 	switch {
-	case w.later != "" && r.Root != "":
+	case r.Root == "":
+		reply.OK = &line.OK{}
+	case w.later != "":
 		reply.Later = w.later
 	case w.fenced != "" && r.Op == line.Append:
 		reply.Fenced = &line.Fenced{Place: r.Place, By: w.fenced, Epoch: r.Epoch + 1}
