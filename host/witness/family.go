@@ -22,11 +22,6 @@ func (f *family) try(ctx context.Context, why string) error {
 			return err
 		}
 	}
-	if f.sent != nil { // the same again: it may have been taken
-		if err := f.send(ctx); err != nil {
-			return err
-		}
-	}
 	f.soonMu.Lock()
 	runs := slices.Collect(maps.Keys(f.soon))
 	clear(f.soon) // what comes from now on is named again
@@ -61,6 +56,11 @@ func (f *family) retell(ctx context.Context, why string, runs []string, fenced e
 
 // tell sends what is new of the runs.
 func (f *family) tell(ctx context.Context, why string, runs []string) error {
+	if f.sent != nil { // the same again: it may have been taken
+		if err := f.send(ctx); err != nil {
+			return err
+		}
+	}
 	e, err := f.gather(ctx, runs)
 	if err != nil {
 		return fmt.Errorf("gather what the witness of run %s hears: %w", f.root, err)
