@@ -85,7 +85,7 @@ func transcripts() []rule {
 	return []rule{
 		{dir: "host/acp", allow: []string{"host", "host/app", "host/carry", "host/follow", "host/input", "host/launch", "host/owner", "host/stream", "host/view", "host/watch", "recovery", "recovery/journal"},
 			why: "the editor's window shows runs and takes answers; what drives a run is a process of its own, and no window knows another"},
-		{dir: "host/witness", allow: []string{"db", "db/moves", "host/drive", "host/pack", "host/witness/line", "recovery/journal"}, why: "what a witness hears is read from the facts of runs; what they do, and when, is decided by who drives them"},
+		{dir: "host/witness", allow: []string{"db", "db/moves", "host/drive", "host/pack", "host/witness/line", "host/witness/witnesstest", "recovery/journal"}, why: "what a witness hears is read from the facts of runs; what they do, and when, is decided by who drives them"},
 		{dir: "host/witness/witnesstest", allow: []string{"host/pack", "host/witness/line"}, why: "a witness for tests knows what it hears alone"},
 		{dir: "host/witness/line", allow: []string{"host/pack"}, why: "what two programs say to each other is read by both alone"},
 		{dir: "host/demo", why: "it is a person who runs this binary, and knows no more of it"},
