@@ -13,13 +13,13 @@ import (
 //
 //	witness                  starts one, and sets $AGENT_WITNESS to its address
 //	witness at SOCKET        starts another one there, or goes back to it
-//	witness say WORD [HOST]  ok, hold, later or fenced
+//	witness say WORD [MORE]  ok, hold, later [START] or fenced HOST
 //	witness heard RUN WHY…   it heard this of the run, in this order, and the whole journal
 func cmdWitness(ts *testscript.TestScript, neg bool, args []string) {
 	at := ts.Value(serverKey{}).(*served)
 	switch {
 	case neg:
-		ts.Fatalf("usage: witness | witness say WORD [HOST] | witness heard RUN WHY...")
+		ts.Fatalf("usage: witness | witness say WORD [MORE] | witness heard RUN WHY...")
 	case len(args) == 2 && args[0] == "at" && at.Witnesses[args[1]] != nil:
 		at.Witness = at.Witnesses[args[1]]
 	case len(args) == 0 || len(args) == 2 && args[0] == "at":
@@ -56,6 +56,6 @@ func cmdWitness(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Check(witnesstest.Whole(log))
 	default:
-		ts.Fatalf("usage: witness | witness say WORD [HOST] | witness heard RUN WHY...")
+		ts.Fatalf("usage: witness | witness say WORD [MORE] | witness heard RUN WHY...")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 
 	"agent/host/pack"
@@ -24,6 +25,7 @@ type Witness struct {
 	changed *sync.Cond
 	logs    map[string][]Entry
 	later   string // why it answers later
+	only    string // what that is about begins so
 	fenced  string // the host that has everything
 	held    bool   // appends are not answered
 	ended   bool
@@ -74,19 +76,19 @@ func (w *Witness) Close() error {
 }
 
 // Say has it answer as usual (ok), not at all (hold), that it be asked later (later), or that
-// another host has everything (fenced HOST).
-func (w *Witness) Say(word, host string) error {
+// another host has everything (fenced HOST). With later START only what begins so is asked again.
+func (w *Witness) Say(word, more string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.later, w.fenced, w.held = "", "", false
+	w.later, w.only, w.fenced, w.held = "", "", "", false
 	switch word {
 	case "ok":
 	case "hold":
 		w.held = true
 	case "later":
-		w.later = "the log is switched off"
+		w.later, w.only = "the log is switched off", more
 	case "fenced":
-		w.fenced = host
+		w.fenced = more
 	default:
 		return fmt.Errorf("say %q: ok, hold, later or fenced HOST", word)
 	}
@@ -133,7 +135,7 @@ func (w *Witness) answer(r line.Request) line.Reply {
 	switch {
 	case r.Root == "":
 		reply.OK = &line.OK{}
-	case w.later != "":
+	case w.later != "" && strings.HasPrefix(r.Why, w.only):
 		reply.Later = w.later
 	case w.fenced != "" && r.Op == line.Append:
 		reply.Fenced = &line.Fenced{Place: r.Place, By: w.fenced, Epoch: r.Epoch + 1}
