@@ -64,7 +64,7 @@ func (s State) On(e Event) State {
 	case e.Move != nil:
 		return s.moved(e.At, *e.Move)
 	case e.Resume:
-		s.Fruitless, s.Retries, s.Reason = 0, 0, ""
+		s.Fruitless, s.Retries, s.Reason, s.Urged = 0, 0, "", true
 		return s.goOn(e.At)
 	}
 	return s
@@ -132,7 +132,7 @@ func (s State) fruitless(at time.Time, why string) State {
 // learn takes over how far the run came.
 func (s State) learn(facts, place int64, turn int) State {
 	if turn > s.Turn || facts > s.Facts+bookkeeping {
-		s.Fruitless, s.Retries = 0, 0
+		s.Fruitless, s.Retries, s.Urged = 0, 0, false
 	}
 	s.Facts, s.Turn = max(s.Facts, facts), max(s.Turn, turn)
 	s.Begun = s.Begun || facts > 0 || place > 0

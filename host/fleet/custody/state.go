@@ -59,6 +59,7 @@ type State struct {
 	Moving bool       `json:"moving,omitempty"` // its host is asked to hand it over
 	Gone   bool       `json:"gone,omitempty"`   // its host is to be shut out
 	Cancel bool       `json:"cancel,omitempty"`
+	Urged  bool       `json:"urged,omitempty"` // a person had it go on, and nothing has come of that yet
 	Not    []Excluded `json:"not,omitempty"`
 
 	Request  *Request   `json:"request,omitempty"`  // the open question

@@ -56,6 +56,9 @@ func (s State) next() string {
 	case "unreachable":
 		return "agent-fleet move " + s.Run.ID + " --host-is-gone"
 	case "parked":
+		if s.Urged { // to have it go on here once more would bring as little
+			return "agent-fleet move " + s.Run.ID
+		}
 		return "agent-fleet resume " + s.Run.ID
 	case "queued":
 		return "agent-fleet cancel " + s.Run.ID

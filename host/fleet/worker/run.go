@@ -52,16 +52,16 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer conn.Close()
-	l, err := witness.Listen(c.Witness)
-	if err != nil {
+	if h.socket, err = witness.Listen(c.Witness); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := witness.Serve(ctx, l, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: h.namespace(), Hold: h.holds, On: h.witnessed})
+		err := witness.Serve(ctx, h.socket, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: h.namespace(), Hold: h.holds, On: h.witnessed})
 		stop(err)
 		done <- err
 	}()
+	go h.keepSocket(ctx)
 	a := h.adopt(ctx)
 	workers, err := h.listen(conn.Engine())
 	if err != nil {
@@ -167,6 +167,22 @@ func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 		}
 	}
 	return workers, nil
+}
+
+// keepSocket makes the socket of the witness again when its folder was deleted: drivers wait for it.
+func (h *Host) keepSocket(ctx context.Context) {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if err := h.socket.Renew(); err != nil {
+			h.logger.Warn("make the socket of the witness again", "error", err)
+		}
+	}
 }
 
 // witnessed notes what a driver told its witness.
