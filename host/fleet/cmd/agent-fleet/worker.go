@@ -28,7 +28,7 @@ func workerCommand() *cli.Command {
 			&cli.IntFlag{Name: "slots", Usage: "drive at most `N` runs at a time", Value: 4},
 			&cli.StringSliceFlag{Name: "label", Usage: "take runs that ask for `LABEL`; may be given again"},
 			&cli.StringFlag{Name: "home", Usage: "state `FOLDER` of agent", Sources: cli.EnvVars("AGENT_HOME")},
-			&cli.StringFlag{Name: "work", Usage: "`FOLDER` for the workspaces of runs"},
+			&cli.StringFlag{Name: "work", Usage: "`FOLDER` for the workspaces of runs (default: beside the state folder, with -work behind its name)"},
 			&cli.StringFlag{Name: "agent", Usage: "`PATH` of the program agent", Value: "agent"},
 			&cli.StringFlag{Name: "host", Usage: "`NAME` of this host, which stays the same (default: the machine's)"},
 			&cli.BoolFlag{Name: "verbose", Usage: "log what is done, on stderr"},
@@ -75,7 +75,7 @@ func workerConfig(c *cli.Command) (worker.Config, error) {
 		config.Home = filepath.Join(state, "agent")
 	}
 	if config.Work == "" {
-		config.Work = filepath.Join(config.Home, "fleet", "work")
+		config.Work = config.Home + "-work" // no tool may reach the state folder
 	}
 	level := slog.LevelWarn
 	if c.Bool("verbose") {
