@@ -78,7 +78,7 @@ func (s State) take(r Report, brought bool) State {
 func (s State) asked(at time.Time) State {
 	s.Reason = ""
 	if a := s.Answer; a != nil {
-		s.Reason = "the answer was not taken"
+		s.Reason = fmt.Sprintf("the answer %q of %s was not taken", a.Text, a.By)
 		if s.Report.Detail != "" {
 			s.Reason += ": " + s.Report.Detail
 		}
