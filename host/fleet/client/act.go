@@ -119,15 +119,15 @@ func (c *Client) Move(ctx context.Context, run string, m custody.Move) (custody.
 	what := "move run " + run
 	var out custody.Where
 	if m.To != "" {
-		if err := c.polled(ctx, m.To); err != nil {
+		if err := c.Polled(ctx, m.To); err != nil {
 			return out, fmt.Errorf("%s to %s: %w", what, m.To, err)
 		}
 	}
 	return out, c.update(ctx, what, run, "", custody.UpdateMove, &out, m)
 }
 
-// polled refuses a host whose worker does not ask the engine for work.
-func (c *Client) polled(ctx context.Context, host string) error {
+// Polled refuses a host whose worker does not ask the engine for work.
+func (c *Client) Polled(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	d, err := c.engine.DescribeTaskQueue(ctx, custody.HostQueue+host, enums.TASK_QUEUE_TYPE_ACTIVITY)

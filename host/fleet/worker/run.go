@@ -25,7 +25,7 @@ import (
 // their drivers go on. It refuses to begin, and takes nothing, where something that it needs is not
 // as it has to be.
 func Run(ctx context.Context, c Config) error {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(c.Home, 0o700); err != nil {

@@ -35,6 +35,7 @@ func moveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "host-is-gone", Usage: "do not wait for the host that has it"},
 			&cli.DurationFlag{Name: "within", Value: time.Minute, Usage: "wait this `TIME` for it"}, jsonFlag(),
 		}, engineFlags()),
+		Before: func(ctx context.Context, c *cli.Command) (context.Context, error) { return ctx, nonempty(c, "to") },
 		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			before, err := f.Where(ctx, run)
 			if err != nil {

@@ -17,7 +17,10 @@ not ended, the next one is left out.
 EXAMPLE
    agent-fleet schedule add nightly --cron '0 3 * * *' -f book.md
    agent-fleet schedule ls
-   agent-fleet schedule rm nightly`
+   agent-fleet schedule rm nightly
+
+EXIT STATUS
+   0 done; 1 refused, or the engine cannot be asked; 2 wrong usage`
 
 var scheduleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
@@ -77,6 +80,9 @@ func scheduleList() *cli.Command {
 			}
 			if c.Bool("json") {
 				return printJSON(c.Root().Writer, map[string]any{"version": 1, "schedules": all})
+			}
+			if len(all) == 0 {
+				fmt.Fprintln(c.Root().ErrWriter, "no schedules: agent-fleet schedule add NAME --cron TIMES adds one")
 			}
 			for _, s := range all {
 				fmt.Fprintf(c.Root().Writer, "%-20s  next %s\n", s.Name, s.NextText())
