@@ -52,6 +52,9 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer conn.Close()
+	if err := h.alone(ctx, conn); err != nil {
+		return err
+	}
 	if h.socket, err = witness.Listen(c.Witness); err != nil {
 		return err
 	}
@@ -114,7 +117,7 @@ func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 // connect connects to the engine, and looks whether the namespace is that of the fleet.
 func (h *Host) connect(ctx context.Context) (*client.Client, error) {
 	o := h.Config.Engine
-	o.Identity, o.Logger = "agent-fleet worker "+h.Name, log.NewStructuredLogger(h.logger)
+	o.Identity, o.Logger = client.WorkerIdentity(h.Name, h.Home), log.NewStructuredLogger(h.logger)
 	o.Dial = append(o.Dial, grpc.WithChainUnaryInterceptor(h.engine.intercept))
 	return client.Connect(ctx, o)
 }
@@ -136,9 +139,11 @@ func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 	})
 	own.RegisterActivityWithOptions(h.Drive, activity.RegisterOptions{Name: custody.ActivityDrive})
 	own.RegisterActivityWithOptions(h.Offer, activity.RegisterOptions{Name: custody.ActivityOffer})
+	own.RegisterActivityWithOptions(h.identify, activity.RegisterOptions{Name: activityIdentify})
 	own.RegisterActivityWithOptions(h.drain, activity.RegisterOptions{Name: activityDrain})
 	all := worker.New(c, custody.CustodyQueue, worker.Options{WorkerStopTimeout: letGo})
 	all.RegisterActivityWithOptions(h.Fence, activity.RegisterOptions{Name: custody.ActivityFence})
+	all.RegisterWorkflowWithOptions(Identify, workflow.RegisterOptions{Name: workflowIdentify})
 	all.RegisterWorkflowWithOptions(Drain, workflow.RegisterOptions{Name: workflowDrain})
 	all.RegisterWorkflow(custody.Custody)
 	all.RegisterWorkflow(custody.Scheduled)
