@@ -117,6 +117,7 @@ func (c *Client) update(ctx context.Context, what, run, id, name string, out any
 // Move has a run go on elsewhere.
 func (c *Client) Move(ctx context.Context, run string, m custody.Move) (custody.Where, error) {
 	what := "move run " + run
+	m.Shown = true
 	var out custody.Where
 	if m.To != "" {
 		if err := c.Polled(ctx, m.To); err != nil {

@@ -240,6 +240,7 @@ func (s State) moved(at time.Time, m Move) State {
 	s.Fruitless, s.Retries, s.To, s.Reason = 0, 0, m.To, ""
 	switch {
 	case s.Host == "" && s.Phase == Asked:
+		s.Named = s.To != "" && m.Shown
 		return s
 	case s.Host == "":
 		return s.enter(Queued, at)

@@ -170,4 +170,7 @@ type Move struct {
 	To   string `json:"to,omitempty"`   // a host; "" for any other
 	Gone bool   `json:"gone,omitempty"` // the host is gone: do not wait for it
 	By   string `json:"by"`
+	// Shown is set by clients since where a waiting run is to go is published; histories of before
+	// have it unset, and replay as they were.
+	Shown bool `json:"shown,omitempty"`
 }

@@ -18,6 +18,8 @@ func (s State) Where() Where {
 	switch {
 	case w.Status == "queued":
 		w.Reason = s.queuedFor()
+	case s.Phase == Asked && s.Host == "" && s.Named:
+		w.Reason = strings.TrimPrefix(w.Reason+"; it goes on at "+s.To+" once it has its answer", "; ")
 	case s.Cancel && s.Phase != Ended && s.Phase != Paused:
 		w.Reason = "it is being cancelled"
 	}

@@ -73,6 +73,9 @@ func moved(ctx context.Context, c *cli.Command, f *client.Client, before client.
 	if err != nil {
 		return code(exitInterrupted)
 	}
+	if row.Host == "" && row.Status == "waiting" && !c.Bool("json") {
+		fmt.Fprintf(c.Root().ErrWriter, "run %s waits for its answer on no host; then it goes on where it was moved to\n", row.Run)
+	}
 	if row.Host == before.Host && before.Host != "" && !row.Over() {
 		return fmt.Errorf("move run %s: %s has it still: %s", row.Run, row.Host, row.Reason)
 	}
