@@ -17,15 +17,17 @@ const (
 	workflowIdentify = "Identify"
 	activityIdentify = "Identify"
 
-	// identifyTime is how long a worker of the same name has to say that it lives.
-	identifyTime = 5 * time.Second
+	// identifyTime is how long a worker of the same name has to say that it lives. The engine may
+	// hand what is asked to one that is gone, so it is asked again within that time.
+	identifyTime = 10 * time.Second
+	askTime      = time.Second
 )
 
 // Identify is the workflow that asks the worker of a host who it is.
 func Identify(ctx workflow.Context, host string) (who string, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: custody.HostQueue + host, ScheduleToCloseTimeout: identifyTime,
-		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		TaskQueue: custody.HostQueue + host, ScheduleToCloseTimeout: identifyTime, StartToCloseTimeout: askTime,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 1},
 	})
 	err = workflow.ExecuteActivity(ctx, activityIdentify).Get(ctx, &who)
 	return who, err
@@ -45,7 +47,7 @@ func (h *Host) alone(ctx context.Context, c *client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, identifyTime)
 	defer cancel()
 	w, err := c.Engine().ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{
-		ID: "identify/" + h.Name, TaskQueue: custody.CustodyQueue, WorkflowExecutionTimeout: identifyTime,
+		ID: "identify/" + h.Name, TaskQueue: custody.CustodyQueue, WorkflowExecutionTimeout: identifyTime, WorkflowTaskTimeout: askTime,
 	}, workflowIdentify, h.Name)
 	if err != nil {
 		return fmt.Errorf("ask whether another worker is named %s: %w", h.Name, err)

@@ -148,7 +148,7 @@ func finish(ctx context.Context, c *cli.Command, f *client.Client, row client.Ro
 		return errors.Join(printJSON(c.Root().Writer, v), code(v.Exit))
 	}
 	if v.Text != "" {
-		fmt.Fprintln(c.Root().Writer, v.Text)
+		fmt.Fprintln(c.Root().Writer, fleetText(v.Text))
 	}
 	for _, u := range v.Unknown {
 		fmt.Fprintf(c.Root().ErrWriter, "outcome unknown: %s\n", oneLine(u))

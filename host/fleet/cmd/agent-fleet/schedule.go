@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -46,6 +47,11 @@ func scheduleAdd() *cli.Command {
 			}
 			if len(c.StringSlice("cron")) == 0 {
 				return usage("schedule add %s: say when its runs begin, such as --cron '0 3 * * *'", name)
+			}
+			for _, times := range c.StringSlice("cron") {
+				if n := len(strings.Fields(times)); n < 5 && !strings.HasPrefix(times, "@") || n > 7 {
+					return usage("schedule add %s --cron %q: it has %d fields, and a line of a crontab has 5, minute hour day month weekday, such as '0 3 * * *'", name, times, n)
+				}
 			}
 			r, err := requestWith(c, c.Args().Tail())
 			if err != nil {

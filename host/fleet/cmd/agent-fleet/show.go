@@ -77,7 +77,7 @@ func show(c *cli.Command, row client.Row) {
 		for _, u := range row.Report.Unknown {
 			field("unknown", u)
 		}
-		field("text", row.Report.Text)
+		field("text", fleetText(row.Report.Text))
 	}
 	field("next", row.Next)
 }
