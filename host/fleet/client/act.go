@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -35,18 +34,20 @@ func (e *AnsweredError) Error() string {
 }
 
 // Answer answers an open question. The first answer counts: to another one it gives *AnsweredError.
-func (c *Client) Answer(ctx context.Context, a custody.Answer) (run string, err error) {
+// It also says what became of the run's answers before, and how the run stood.
+func (c *Client) Answer(ctx context.Context, a custody.Answer) (row Row, err error) {
 	what := "answer " + a.Request
-	run, err = c.asker(ctx, a.Request)
+	run, err := c.asker(ctx, a.Request)
 	if err != nil {
-		return "", err
+		return row, err
 	}
-	row, err := c.Where(ctx, run)
-	if err != nil {
-		return run, err
+	if row, err = c.Where(ctx, run); err != nil {
+		return row, err
 	}
-	if q := row.Request; q != nil && q.ID == a.Request && !takes(q, a.Text) {
-		return run, &RefusedError{what, fmt.Sprintf("%q is none of its answers, which are %s", a.Text, strings.Join(q.Choices, ", "))}
+	if q := row.Request; q != nil && q.ID == a.Request {
+		if err := q.Fits(a.Text); err != nil {
+			return row, &RefusedError{what, err.Error()}
+		}
 	}
 	id := a.Request
 	if row.Refused > 0 { // an answer that was not taken leaves its id used
@@ -54,12 +55,12 @@ func (c *Client) Answer(ctx context.Context, a custody.Answer) (run string, err 
 	}
 	var first custody.Answer
 	if err := c.update(ctx, what, run, id, custody.UpdateAnswer, &first, a); err != nil {
-		return run, err
+		return row, err
 	}
 	if first.Text != a.Text {
-		return run, &AnsweredError{First: first, Ago: time.Since(first.At)}
+		return row, &AnsweredError{First: first, Ago: time.Since(first.At)}
 	}
-	return run, nil
+	return row, nil
 }
 
 // asker finds the run that asks a question. Lists of the engine are a little behind.
@@ -116,17 +117,18 @@ func (c *Client) update(ctx context.Context, what, run, id, name string, out any
 // Move has a run go on elsewhere.
 func (c *Client) Move(ctx context.Context, run string, m custody.Move) (custody.Where, error) {
 	what := "move run " + run
+	m.Shown = true
 	var out custody.Where
 	if m.To != "" {
-		if err := c.polled(ctx, m.To); err != nil {
+		if err := c.Polled(ctx, m.To); err != nil {
 			return out, fmt.Errorf("%s to %s: %w", what, m.To, err)
 		}
 	}
 	return out, c.update(ctx, what, run, "", custody.UpdateMove, &out, m)
 }
 
-// polled refuses a host whose worker does not ask the engine for work.
-func (c *Client) polled(ctx context.Context, host string) error {
+// Polled refuses a host whose worker does not ask the engine for work.
+func (c *Client) Polled(ctx context.Context, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	d, err := c.engine.DescribeTaskQueue(ctx, custody.HostQueue+host, enums.TASK_QUEUE_TYPE_ACTIVITY)

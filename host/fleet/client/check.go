@@ -83,8 +83,8 @@ func (c *Client) missing(ctx context.Context) (map[string]enums.IndexedValueType
 	for name, want := range out {
 		is, there := have.GetCustomAttributes()[name]
 		if there && is != want {
-			return nil, fmt.Errorf("the search attribute %s of the namespace %s is a %s, and a fleet needs a %s: give the fleet a namespace of its own",
-				name, c.namespace, is, want)
+			return nil, finalError{fmt.Errorf("the search attribute %s of the namespace %s is a %s, and a fleet needs a %s: give the fleet a namespace of its own",
+				name, c.namespace, is, want)}
 		}
 		if there {
 			delete(out, name)
@@ -116,22 +116,25 @@ func (c *Client) mark(ctx context.Context) error {
 	}
 	payload := d.GetWorkflowExecutionInfo().GetMemo().GetFields()[markMemo]
 	if payload == nil {
-		return fmt.Errorf("%s: its workflow %s has no mark of a fleet; give the fleet a namespace of its own", what, markID)
+		return finalError{fmt.Errorf("%s: its workflow %s has no mark of a fleet; give the fleet a namespace of its own", what, markID)}
 	}
 	var fleet string
 	err = c.data.FromPayload(payload, &fleet)
 	if foreign, ok := errors.AsType[*codec.ForeignError](err); ok {
-		return fmt.Errorf("the namespace %s of the engine %s is that of fleet %s, and this key is that of fleet %s: --key-file names the right one",
-			c.namespace, c.address, foreign.Fleet, foreign.Own)
+		return finalError{fmt.Errorf("the namespace %s of the engine %s is that of fleet %s, and this key is that of fleet %s: --key-file names the right one",
+			c.namespace, c.address, foreign.Fleet, foreign.Own)}
 	}
 	if err == nil && fleet != c.key.Fleet() {
-		err = fmt.Errorf("it says %s, and the key here is that of %s", fleet, c.key.Fleet())
+		err = finalError{fmt.Errorf("it says %s, and the key here is that of %s", fleet, c.key.Fleet())}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
+
+// finalError says what no waiting changes.
+type finalError struct{ error }
 
 // Setup makes the namespace, unless it is there, adds what it lacks, and says what it did.
 func Setup(ctx context.Context, o Options, say func(string)) (*Client, error) {
@@ -190,8 +193,8 @@ func (c *Client) eventually(ctx context.Context, try func() error) error {
 	defer cancel()
 	for {
 		err := try()
-		if err == nil {
-			return nil
+		if err == nil || errors.As(err, new(finalError)) {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -34,6 +34,7 @@ func (c *Client) Doctor(ctx context.Context) ([]Finding, error) {
 	} else {
 		out = append(out, Finding{false, fmt.Sprintf("%d workers ask for work: %s", len(workers), strings.Join(workers, ", "))})
 	}
+	out = append(out, doubled(workers)...)
 	rows, err := c.List(ctx, false)
 	if err != nil {
 		return nil, err

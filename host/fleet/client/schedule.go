@@ -49,6 +49,10 @@ func (c *Client) AddSchedule(ctx context.Context, s Schedule) error {
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return fmt.Errorf("add the schedule %s: there is one of that name: agent-fleet schedule rm %s removes it", s.Name, s.Name)
 	}
+	if errors.As(err, new(*serviceerror.InvalidArgument)) {
+		return fmt.Errorf("add the schedule %s: the engine cannot read its times %s in the zone %s: %w; a line of a crontab is such as '0 3 * * *'",
+			s.Name, strings.Join(s.Cron, ", "), s.Zone, err)
+	}
 	if err != nil {
 		return fmt.Errorf("add the schedule %s: %w", s.Name, err)
 	}

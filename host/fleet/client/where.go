@@ -73,6 +73,9 @@ func (c *Client) row(info *workflow.WorkflowExecutionInfo) (Row, error) {
 	row := Row{Began: info.GetStartTime().AsTime()}
 	row.Run, row.Status, row.Since = run, "queued", row.Began
 	row.Reason, row.Next = "no worker has looked at it yet", "agent-fleet cancel "+run
+	if fresh := time.Since(row.Began) < 2*time.Second; fresh {
+		row.Reason, row.Next = "it has just begun", "agent-fleet show "+run
+	}
 	var left custody.Where // what it leaves out is empty, and not what it was before
 	if err := c.memo(info.GetMemo(), custody.MemoWhere, &left); err != nil {
 		return row, fmt.Errorf("look where run %s is: %w", run, err)

@@ -64,7 +64,7 @@ func (s State) On(e Event) State {
 	case e.Move != nil:
 		return s.moved(e.At, *e.Move)
 	case e.Resume:
-		s.Fruitless, s.Retries, s.Reason = 0, 0, ""
+		s.Fruitless, s.Retries, s.Reason, s.Urged = 0, 0, "", true
 		return s.goOn(e.At)
 	}
 	return s
@@ -132,7 +132,7 @@ func (s State) fruitless(at time.Time, why string) State {
 // learn takes over how far the run came.
 func (s State) learn(facts, place int64, turn int) State {
 	if turn > s.Turn || facts > s.Facts+bookkeeping {
-		s.Fruitless, s.Retries = 0, 0
+		s.Fruitless, s.Retries, s.Urged = 0, 0, false
 	}
 	s.Facts, s.Turn = max(s.Facts, facts), max(s.Turn, turn)
 	s.Begun = s.Begun || facts > 0 || place > 0
@@ -240,6 +240,7 @@ func (s State) moved(at time.Time, m Move) State {
 	s.Fruitless, s.Retries, s.To, s.Reason = 0, 0, m.To, ""
 	switch {
 	case s.Host == "" && s.Phase == Asked:
+		s.Named = s.To != "" && m.Shown
 		return s
 	case s.Host == "":
 		return s.enter(Queued, at)

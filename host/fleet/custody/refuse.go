@@ -25,7 +25,7 @@ func (s State) RefuseAnswer(a Answer) error {
 	case a.Text == "":
 		return fmt.Errorf("the answer to %s is empty", a.Request)
 	}
-	return nil
+	return s.Request.Fits(a.Text)
 }
 
 // RefuseMove says why a move cannot be made.

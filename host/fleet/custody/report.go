@@ -78,7 +78,7 @@ func (s State) take(r Report, brought bool) State {
 func (s State) asked(at time.Time) State {
 	s.Reason = ""
 	if a := s.Answer; a != nil {
-		s.Reason = "the answer was not taken"
+		s.Reason = fmt.Sprintf("the answer %q of %s was not taken", a.Text, a.By)
 		if s.Report.Detail != "" {
 			s.Reason += ": " + s.Report.Detail
 		}
@@ -129,12 +129,32 @@ func (s State) interrupted(at time.Time, r Report) State {
 			s = s.leave(at, "it went on elsewhere").enter(Queued, at)
 		}
 		return s
+	case CauseLost:
+		return s.lost(at, why)
 	case CauseRecord:
 		return s.park(at, "no record of it is left, so anything may have happened; "+why)
 	case "corrupt", "restored", "tools", "artifact":
 		return s.park(at, why)
 	}
 	return s.fruitless(at, why)
+}
+
+// lost has the host try again, which takes the run in from the log; then another one, and then a
+// person has to come.
+func (s State) lost(at time.Time, why string) State {
+	next := s.fruitless(at, why)
+	switch {
+	case s.Cancel, next.Fruitless < mostTries, next.Fruitless >= 2*mostTries:
+		return next
+	case next.Fruitless > mostTries: // of the next host
+		next = s
+		next.Fruitless++
+		return next.pause(at, 10*time.Second, why)
+	}
+	next = s
+	next.Fruitless++
+	next.Reason = why
+	return next.leave(at, "it could not go on there").enter(Queued, at)
 }
 
 func explained(r Report) string {

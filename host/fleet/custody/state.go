@@ -55,10 +55,12 @@ type State struct {
 	Had    bool       `json:"had,omitempty"`    // a host was asked to drive it
 	Begun  bool       `json:"begun,omitempty"`  // there are facts of it
 	To     string     `json:"to,omitempty"`     // the host that a move named
+	Named  bool       `json:"named,omitempty"`  // a move named it while no host had the run: it is shown
 	Back   string     `json:"back,omitempty"`   // the host that has it again if no other takes it
 	Moving bool       `json:"moving,omitempty"` // its host is asked to hand it over
 	Gone   bool       `json:"gone,omitempty"`   // its host is to be shut out
 	Cancel bool       `json:"cancel,omitempty"`
+	Urged  bool       `json:"urged,omitempty"` // a person had it go on, and nothing has come of that yet
 	Not    []Excluded `json:"not,omitempty"`
 
 	Request  *Request   `json:"request,omitempty"`  // the open question
@@ -143,7 +145,7 @@ func (s State) leave(at time.Time, why string) State {
 	if s.To == s.Host {
 		s.To = ""
 	}
-	s.Host, s.Moving, s.Gone = "", false, false
+	s.Host, s.Moving, s.Gone, s.Named = "", false, false, false
 	s.Silence, s.SilentAt = 0, nil
 	return s
 }

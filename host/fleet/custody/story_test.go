@@ -106,7 +106,7 @@ func happen(t *testing.T, out *strings.Builder, s State, now time.Time, word, re
 		a.Request, a.Text, _ = strings.Cut(rest, " ")
 		e.Answer, refusal = &a, s.RefuseAnswer(a)
 	case "move":
-		e.Move = &Move{By: "ada", Gone: strings.Contains(rest, "gone")}
+		e.Move = &Move{By: "ada", Shown: true, Gone: strings.Contains(rest, "gone")}
 		_, e.Move.To, _ = strings.Cut(rest, "to ")
 		refusal = s.RefuseMove(*e.Move)
 	case "resume":

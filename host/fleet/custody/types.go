@@ -148,6 +148,9 @@ const (
 
 	// CauseRecord is the cause of a Report on a run that has begun and whose record is lost.
 	CauseRecord = "record"
+	// CauseLost is the cause of a Report on a run whose host lost its state folder, or took the run in
+	// from the log and has not claimed it: all that counts is in the log, and any host may go on.
+	CauseLost = "lost"
 	// ErrorStopping is the type of the error with which a worker that stops lets go of a run: the
 	// run is asked for again at the same host, which is not taken for silent.
 	ErrorStopping = "stopping"
@@ -167,4 +170,7 @@ type Move struct {
 	To   string `json:"to,omitempty"`   // a host; "" for any other
 	Gone bool   `json:"gone,omitempty"` // the host is gone: do not wait for it
 	By   string `json:"by"`
+	// Shown is set by clients since where a waiting run is to go is published; histories of before
+	// have it unset, and replay as they were.
+	Shown bool `json:"shown,omitempty"`
 }

@@ -18,6 +18,8 @@ func (s State) Where() Where {
 	switch {
 	case w.Status == "queued":
 		w.Reason = s.queuedFor()
+	case s.Phase == Asked && s.Host == "" && s.Named:
+		w.Reason = strings.TrimPrefix(w.Reason+"; it goes on at "+s.To+" once it has its answer", "; ")
 	case s.Cancel && s.Phase != Ended && s.Phase != Paused:
 		w.Reason = "it is being cancelled"
 	}
@@ -56,6 +58,9 @@ func (s State) next() string {
 	case "unreachable":
 		return "agent-fleet move " + s.Run.ID + " --host-is-gone"
 	case "parked":
+		if s.Urged { // to have it go on here once more would bring as little
+			return "agent-fleet move " + s.Run.ID
+		}
 		return "agent-fleet resume " + s.Run.ID
 	case "queued":
 		return "agent-fleet cancel " + s.Run.ID

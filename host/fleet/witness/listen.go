@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -14,35 +15,90 @@ import (
 // longestPath is how long the path of a socket can be on every system that has them, bytes.
 const longestPath = 103
 
-// listener is a socket whose path belongs to one process.
-type listener struct {
-	net.Listener
+// Listener is a socket whose path belongs to one process. It can be made again at its path.
+type Listener struct {
+	path string
+
+	mu     sync.Mutex
+	now    socket
+	closed bool
+}
+
+type socket struct {
+	*net.UnixListener
 	lock *os.File
 }
 
 // Listen makes the socket at a path that only this user can reach. What a process that is gone
 // left there is replaced.
-func Listen(path string) (net.Listener, error) {
-	l, err := listen(path)
+func Listen(path string) (*Listener, error) {
+	now, err := listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	return l, nil
+	return &Listener{path: path, now: now}, nil
 }
 
-func listen(path string) (net.Listener, error) {
+// Renew makes the socket again if nothing is at its path any more, as where somebody deleted the
+// folder. Connections stay.
+func (l *Listener) Renew() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := os.Lstat(l.path); l.closed || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	next, err := listen(l.path)
+	if err != nil {
+		return fmt.Errorf("listen on %s again: %w", l.path, err)
+	}
+	old := l.now
+	l.now = next
+	old.SetUnlinkOnClose(false) // the path is that of the next one
+	return old.close()
+}
+
+// Accept waits for the next connection.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		l.mu.Lock()
+		now := l.now
+		l.mu.Unlock()
+		c, err := now.Accept()
+		l.mu.Lock()
+		renewed := l.now != now
+		l.mu.Unlock()
+		if err == nil || !renewed {
+			return c, err
+		}
+	}
+}
+
+// Close removes the socket.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return l.now.close()
+}
+
+// Addr is where it listens.
+func (l *Listener) Addr() net.Addr { return l.now.Addr() }
+
+func (s socket) close() error { return errors.Join(s.UnixListener.Close(), s.lock.Close()) }
+
+func listen(path string) (out socket, err error) {
 	if !filepath.IsAbs(path) {
-		return nil, errors.New("the path of a socket begins with /")
+		return out, errors.New("the path of a socket begins with /")
 	}
 	if len(path) > longestPath {
-		return nil, fmt.Errorf("the path has %d bytes, and that of a socket can have %d; choose a shorter one", len(path), longestPath)
+		return out, fmt.Errorf("the path has %d bytes, and that of a socket can have %d; choose a shorter one", len(path), longestPath)
 	}
 	if err := closed(filepath.Dir(path)); err != nil {
-		return nil, err
+		return out, err
 	}
 	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -51,9 +107,9 @@ func listen(path string) (net.Listener, error) {
 	if err == nil {
 		err = free(path)
 	}
-	var l net.Listener
+	var l *net.UnixListener
 	if err == nil {
-		l, err = net.Listen("unix", path)
+		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	}
 	if err == nil {
 		if err = os.Chmod(path, 0o600); err != nil {
@@ -61,9 +117,9 @@ func listen(path string) (net.Listener, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return out, errors.Join(err, lock.Close())
 	}
-	return &listener{l, lock}, nil
+	return socket{l, lock}, nil
 }
 
 // closed makes a folder that only this user can enter, or refuses one that others can.
@@ -100,6 +156,3 @@ func free(path string) error {
 	}
 	return os.Remove(path)
 }
-
-// Close removes the socket.
-func (l *listener) Close() error { return errors.Join(l.Listener.Close(), l.lock.Close()) }

@@ -62,7 +62,7 @@ func (a Agent) call(ctx context.Context, out any, args ...string) error {
 	}
 	var r refusal
 	if json.Unmarshal(stdout.Bytes(), &r) != nil {
-		return fmt.Errorf("%s: %s: %s", what, exitText(err), lastLine(stderr.String()))
+		return a.unread(what, err, stderr.String())
 	}
 	if r.Status == "refused" {
 		return &RefusedError{Code: r.Code, Text: r.Error, Exit: r.Exit}
@@ -73,12 +73,16 @@ func (a Agent) call(ctx context.Context, out any, args ...string) error {
 	return nil
 }
 
-// exitText says how a command ended whose output cannot be read.
-func exitText(err error) string {
-	if err == nil {
-		return "it printed no JSON object"
+// unread says how a command ended whose output cannot be read.
+func (a Agent) unread(what string, err error, stderr string) error {
+	how := "it ended as if all were well, and its answer cannot be read"
+	if err != nil {
+		how = "it ended with " + err.Error()
 	}
-	return err.Error()
+	if last := lastLine(stderr); last != "" {
+		how += ": " + last
+	}
+	return fmt.Errorf("%s on the state folder %s: %s; %s doctor says what is wrong there, and --agent names another program", what, a.Home, how, a.Path)
 }
 
 // lastLine is the last line of a text that says something.

@@ -36,8 +36,8 @@ const (
 	mostSlots  = 500 // the engine keeps a heartbeat for each
 )
 
-// check refuses what cannot be meant, and completes the rest.
-func (c *Config) check() error {
+// Check refuses what cannot be meant, and completes the rest.
+func (c *Config) Check() error {
 	c.Labels = slices.Compact(slices.Sorted(slices.Values(c.Labels)))
 	switch {
 	case c.Name == "" || strings.ContainsAny(c.Name, " /,\n"):

@@ -41,6 +41,7 @@ func (h *Host) Drive(ctx context.Context, in custody.Drive) (custody.Report, err
 	}()
 	d := &drive{host: h, run: in.Run, step: in.Step, agent: h.homes.of(in.Run.ID)}
 	out, err := d.do(ctx)
+	out = d.explain(out)
 	var no *NotHereError
 	switch {
 	case errors.Is(context.Cause(ctx), errStopping):
@@ -92,9 +93,13 @@ type drive struct {
 	held  bool   // by a driver
 	log   stand
 	tries int
+	why   string // agent declined to have it go on
 }
 
 func (d *drive) do(ctx context.Context) (custody.Report, error) {
+	if err := d.host.socket.Renew(); err != nil { // its folder may have been deleted
+		return custody.Report{}, err
+	}
 	if err := d.look(ctx); err != nil {
 		return custody.Report{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"agent/fleet/custody"
+	"agent/fleet/witness"
 )
 
 // Host is a worker that is up: its methods are the activities.
@@ -23,6 +24,7 @@ type Host struct {
 	record *record
 	homes  *homes
 	slots  *slots
+	socket *witness.Listener
 
 	mu     sync.Mutex
 	places map[string]custody.Progress // of the runs that are driven here

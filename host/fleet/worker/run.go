@@ -25,7 +25,7 @@ import (
 // their drivers go on. It refuses to begin, and takes nothing, where something that it needs is not
 // as it has to be.
 func Run(ctx context.Context, c Config) error {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(c.Home, 0o700); err != nil {
@@ -52,16 +52,19 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer conn.Close()
-	l, err := witness.Listen(c.Witness)
-	if err != nil {
+	if err := h.alone(ctx, conn); err != nil {
+		return err
+	}
+	if h.socket, err = witness.Listen(c.Witness); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := witness.Serve(ctx, l, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: h.namespace(), Hold: h.holds, On: h.witnessed})
+		err := witness.Serve(ctx, h.socket, h.record.log, c.Key, witness.Options{By: c.Name, Namespace: h.namespace(), Hold: h.holds, On: h.witnessed})
 		stop(err)
 		done <- err
 	}()
+	go h.keepSocket(ctx)
 	a := h.adopt(ctx)
 	workers, err := h.listen(conn.Engine())
 	if err != nil {
@@ -114,7 +117,7 @@ func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 // connect connects to the engine, and looks whether the namespace is that of the fleet.
 func (h *Host) connect(ctx context.Context) (*client.Client, error) {
 	o := h.Config.Engine
-	o.Identity, o.Logger = "agent-fleet worker "+h.Name, log.NewStructuredLogger(h.logger)
+	o.Identity, o.Logger = client.WorkerIdentity(h.Name, h.Home), log.NewStructuredLogger(h.logger)
 	o.Dial = append(o.Dial, grpc.WithChainUnaryInterceptor(h.engine.intercept))
 	return client.Connect(ctx, o)
 }
@@ -136,9 +139,11 @@ func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 	})
 	own.RegisterActivityWithOptions(h.Drive, activity.RegisterOptions{Name: custody.ActivityDrive})
 	own.RegisterActivityWithOptions(h.Offer, activity.RegisterOptions{Name: custody.ActivityOffer})
+	own.RegisterActivityWithOptions(h.identify, activity.RegisterOptions{Name: activityIdentify})
 	own.RegisterActivityWithOptions(h.drain, activity.RegisterOptions{Name: activityDrain})
 	all := worker.New(c, custody.CustodyQueue, worker.Options{WorkerStopTimeout: letGo})
 	all.RegisterActivityWithOptions(h.Fence, activity.RegisterOptions{Name: custody.ActivityFence})
+	all.RegisterWorkflowWithOptions(Identify, workflow.RegisterOptions{Name: workflowIdentify})
 	all.RegisterWorkflowWithOptions(Drain, workflow.RegisterOptions{Name: workflowDrain})
 	all.RegisterWorkflow(custody.Custody)
 	all.RegisterWorkflow(custody.Scheduled)
@@ -167,6 +172,22 @@ func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 		}
 	}
 	return workers, nil
+}
+
+// keepSocket makes the socket of the witness again when its folder was deleted: drivers wait for it.
+func (h *Host) keepSocket(ctx context.Context) {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if err := h.socket.Renew(); err != nil {
+			h.logger.Warn("make the socket of the witness again", "error", err)
+		}
+	}
 }
 
 // witnessed notes what a driver told its witness.

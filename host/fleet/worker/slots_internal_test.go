@@ -91,7 +91,7 @@ func TestEachSetOfLabelsIsAQueue(t *testing.T) {
 
 func TestWhatCannotBeMeantIsRefused(t *testing.T) {
 	good := Config{Name: "h-01", Slots: 1, Home: "/h", Work: "/w"}
-	if err := good.check(); err != nil || good.Witness != "/h/fleet/witness" {
+	if err := good.Check(); err != nil || good.Witness != "/h/fleet/witness" {
 		t.Fatalf("%+v: %v", good, err)
 	}
 	for name, change := range map[string]func(*Config){
@@ -104,7 +104,7 @@ func TestWhatCannotBeMeantIsRefused(t *testing.T) {
 	} {
 		c := Config{Name: "h-01", Slots: 1, Home: "/h", Work: "/w"}
 		change(&c)
-		if err := c.check(); err == nil {
+		if err := c.Check(); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}

@@ -111,7 +111,7 @@ func (d *drive) declined(ctx context.Context, refused *RefusedError) (custody.Re
 		return d.act(ctx)
 	}
 	out := d.here.report()
-	out.Place = d.log.Place
+	out.Place, d.why = d.log.Place, refused.Text
 	if out.Detail == "" || asked {
 		out.Detail = refused.Text
 	}
@@ -209,6 +209,7 @@ func (d *drive) again(ctx context.Context) error {
 	}
 	err := d.agent.resume(ctx, d.run.ID)
 	if errors.As(err, new(*RefusedError)) {
+		d.why = err.Error()
 		d.host.logger.Warn("resume", "run", d.run.ID, "error", err)
 		return nil // what follows says why
 	}

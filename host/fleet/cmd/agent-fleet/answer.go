@@ -39,16 +39,30 @@ func answerCommand() *cli.Command {
 				return usage("answer %s: the answer is empty", id)
 			}
 			return act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
-				run, err := f.Answer(ctx, custody.Answer{Request: id, Text: text, By: who()})
+				before, err := f.Answer(ctx, custody.Answer{Request: id, Text: text, By: who()})
 				if err != nil {
 					return err
 				}
 				if c.Bool("json") {
-					return printJSON(c.Root().Writer, map[string]any{"version": 1, "run_id": run, "request": id, "answer": text})
+					return printJSON(c.Root().Writer, map[string]any{"version": 1, "run_id": before.Run, "not_taken": before.Refused, "request": id, "answer": text})
 				}
-				fmt.Fprintf(c.Root().ErrWriter, "%s is answered: %s; run %s goes on\n", id, text, run)
+				fmt.Fprintln(c.Root().ErrWriter, answeredText(id, text, before))
 				return nil
 			})(ctx, c)
 		},
 	}
+}
+
+// answeredText says what an answer brought to a run that stood as it did before.
+func answeredText(id, text string, before client.Row) string {
+	if before.Over() {
+		return fmt.Sprintf("%s was answered so before: %s; run %s has ended (%s)", id, text, before.Run, before.Status)
+	}
+	out := fmt.Sprintf("%s is answered: %s; run %s goes on", id, text, before.Run)
+	if before.Request == nil || before.Request.ID != id {
+		out = fmt.Sprintf("%s was answered so before: %s; run %s is %s", id, text, before.Run, before.Status)
+	} else if strings.HasPrefix(before.Reason, "the answer ") {
+		out += "; before it, " + oneLine(before.Reason)
+	}
+	return out
 }

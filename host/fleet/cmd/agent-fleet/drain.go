@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -34,6 +35,9 @@ func drainCommand() *cli.Command {
 			if err := arguments(c, 1, 1); err != nil {
 				return err
 			}
+			if strings.TrimSpace(c.Args().First()) == "" {
+				return usage("drain: the name of the host is empty; agent-fleet ls and agent-fleet doctor name hosts")
+			}
 			return act(func(ctx context.Context, c *cli.Command, f *client.Client) error {
 				ctx, cancel := context.WithTimeout(ctx, c.Duration("within"))
 				defer cancel()
@@ -46,6 +50,9 @@ func drainCommand() *cli.Command {
 // drain moves what a host has until it has nothing. A host that does not answer can still lose its
 // runs: they are moved when it is silent for long enough.
 func drain(ctx context.Context, c *cli.Command, f *client.Client, host string) error {
+	if err := f.Polled(ctx, host); err != nil {
+		return fmt.Errorf("drain %s: %w", host, err)
+	}
 	if err := worker.StartDrain(ctx, f.Engine(), host); err != nil {
 		return err
 	}

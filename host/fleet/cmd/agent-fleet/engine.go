@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -62,6 +63,11 @@ func keyFile(c *cli.Command) (string, error) {
 
 // engineOptions reads the flags.
 func engineOptions(c *cli.Command) (client.Options, error) {
+	for _, name := range []string{"engine", "namespace"} {
+		if strings.TrimSpace(c.String(name)) == "" {
+			return client.Options{}, usage("%s --%s: it is empty; name the fleet's %s, or leave it out for its default", c.FullName(), name, name)
+		}
+	}
 	path, err := keyFile(c)
 	if err != nil {
 		return client.Options{}, err

@@ -15,7 +15,7 @@ import (
 
 const lsHelp = `Lists the runs of the fleet, the newest first: those that have not ended, and
 the 20 newest that have; all of them with --all. Each line ends with the command
-of agent-fleet that brings the run forward.
+that brings the run forward, without agent-fleet where there is no room.
 
 EXAMPLE
    agent-fleet ls
@@ -66,19 +66,27 @@ func table(w io.Writer, rows []client.Row, now time.Time) {
 		host, place = max(host, min(len(r.Host), 12)), max(place, min(len(placeOf(r)), 20))
 	}
 	const fixed = 10 + 2 + 11 + 2 + 2 + 4 + 2 + 2
-	place = min(place, max(80-fixed-host-17, len("PLACE")))
+	place = min(place, max(80-fixed-host-17, len("PLACE"))) // 17: attach r-7k2m9qx4
+	room := 80 - fixed - host - place
 	line := func(run, status, on, age, at, next string) {
 		text := fmt.Sprintf("%-10s  %-11s  %-*s  %-4s  %-*s  %s", run, status, host, cut(on, host), age, place, cut(at, place), next)
 		fmt.Fprintln(w, strings.TrimRight(text, " "))
 	}
-	line("RUN", "STATUS", "HOST", "AGE", "PLACE", "AGENT-FLEET …")
+	line("RUN", "STATUS", "HOST", "AGE", "PLACE", "NEXT")
 	for _, r := range rows {
 		on := r.Host
 		if on == "" {
 			on = "-"
 		}
-		next := strings.TrimPrefix(r.Next, "agent-fleet ")
-		next, _, _ = strings.Cut(next, " --")
+		next := r.Next
+		for _, shorter := range []func() string{
+			func() string { short, _, _ := strings.Cut(next, " --"); return short },
+			func() string { return strings.TrimPrefix(next, "agent-fleet ") },
+		} {
+			if room < len(next) {
+				next = shorter()
+			}
+		}
 		age := strings.ReplaceAll(client.Span(max(now.Sub(r.Began), 0)), " ", "")
 		line(r.Run, r.Status, on, age, placeOf(r), next)
 	}

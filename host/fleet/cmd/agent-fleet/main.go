@@ -52,11 +52,16 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintf(errs, "agent-fleet: %v\n", err)
+	fmt.Fprintf(errs, "agent-fleet: %s\n", inWords(err.Error()))
 	if errors.As(err, &wrong) {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// inWords says what the connection to the engine leaves bare.
+func inWords(text string) string {
+	return strings.ReplaceAll(text, "no children to pick from", "the engine does not answer: it is down, or at another address (--engine HOST:PORT)")
 }
 
 func commands() []*cli.Command {

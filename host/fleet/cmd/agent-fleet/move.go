@@ -35,6 +35,7 @@ func moveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "host-is-gone", Usage: "do not wait for the host that has it"},
 			&cli.DurationFlag{Name: "within", Value: time.Minute, Usage: "wait this `TIME` for it"}, jsonFlag(),
 		}, engineFlags()),
+		Before: func(ctx context.Context, c *cli.Command) (context.Context, error) { return ctx, nonempty(c, "to") },
 		Action: actOn(func(ctx context.Context, c *cli.Command, f *client.Client, run string) error {
 			before, err := f.Where(ctx, run)
 			if err != nil {
@@ -71,6 +72,9 @@ func moved(ctx context.Context, c *cli.Command, f *client.Client, before client.
 	}
 	if err != nil {
 		return code(exitInterrupted)
+	}
+	if row.Host == "" && row.Status == "waiting" && !c.Bool("json") {
+		fmt.Fprintf(c.Root().ErrWriter, "run %s waits for its answer on no host; then it goes on where it was moved to\n", row.Run)
 	}
 	if row.Host == before.Host && before.Host != "" && !row.Over() {
 		return fmt.Errorf("move run %s: %s has it still: %s", row.Run, row.Host, row.Reason)

@@ -69,6 +69,8 @@ func TestARequestThatIsNone(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {""}, {"a", "b"}, {"-f", "/nowhere"}, {"-f", "/dev/null"}, {"-f", "/dev/null", "a"}, {"-"},
 		{"--away", "-1s", "a"}, {"--label", "a,b", "c"}, {"--git", "https://x/r.git", "a"}, {"--git", "https://x/r.git@main", "a"},
+		{"--git", "", "a"}, {"--name", "", "a"}, {"--mode", "fast", "a"}, {"--mode", "", "a"}, {"--max-turns", "-1", "a"}, {"--max-turns", "x", "a"},
+		{"--max-cost", "-2", "a"}, {"--max-tokens", "-3k", "a"}, {"--timeout", "-1s", "a"}, {"--timeout", "soon", "a"}, {"--expire", "-1h", "a"},
 	} {
 		_, err := asked(t, "", args...)
 		if !errors.As(err, new(usageError)) {

@@ -81,6 +81,9 @@ func runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := nonempty(c, "key"); err != nil {
+				return err
+			}
 			r.Key = c.String("key")
 			return act(func(ctx context.Context, c *cli.Command, f *client.Client) error { return begin(ctx, c, f, r) })(ctx, c)
 		},
@@ -145,7 +148,7 @@ func finish(ctx context.Context, c *cli.Command, f *client.Client, row client.Ro
 		return errors.Join(printJSON(c.Root().Writer, v), code(v.Exit))
 	}
 	if v.Text != "" {
-		fmt.Fprintln(c.Root().Writer, v.Text)
+		fmt.Fprintln(c.Root().Writer, fleetText(v.Text))
 	}
 	for _, u := range v.Unknown {
 		fmt.Fprintf(c.Root().ErrWriter, "outcome unknown: %s\n", oneLine(u))
@@ -178,6 +181,9 @@ func requestWith(c *cli.Command, args []string) (custody.Run, error) {
 		return r, usage("--away %s: a time cannot be negative; 0 gives a silent host up at once", r.Away)
 	} else if r.Away == custody.DefaultAway {
 		r.Away = 0
+	}
+	if err := runnable(c); err != nil {
+		return r, err
 	}
 	slices.Sort(r.Labels)
 	r.Labels = slices.Compact(r.Labels)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -17,7 +18,10 @@ not ended, the next one is left out.
 EXAMPLE
    agent-fleet schedule add nightly --cron '0 3 * * *' -f book.md
    agent-fleet schedule ls
-   agent-fleet schedule rm nightly`
+   agent-fleet schedule rm nightly
+
+EXIT STATUS
+   0 done; 1 refused, or the engine cannot be asked; 2 wrong usage`
 
 var scheduleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
@@ -43,6 +47,11 @@ func scheduleAdd() *cli.Command {
 			}
 			if len(c.StringSlice("cron")) == 0 {
 				return usage("schedule add %s: say when its runs begin, such as --cron '0 3 * * *'", name)
+			}
+			for _, times := range c.StringSlice("cron") {
+				if n := len(strings.Fields(times)); n < 5 && !strings.HasPrefix(times, "@") || n > 7 {
+					return usage("schedule add %s --cron %q: it has %d fields, and a line of a crontab has 5, minute hour day month weekday, such as '0 3 * * *'", name, times, n)
+				}
 			}
 			r, err := requestWith(c, c.Args().Tail())
 			if err != nil {
@@ -77,6 +86,9 @@ func scheduleList() *cli.Command {
 			}
 			if c.Bool("json") {
 				return printJSON(c.Root().Writer, map[string]any{"version": 1, "schedules": all})
+			}
+			if len(all) == 0 {
+				fmt.Fprintln(c.Root().ErrWriter, "no schedules: agent-fleet schedule add NAME --cron TIMES adds one")
 			}
 			for _, s := range all {
 				fmt.Fprintf(c.Root().Writer, "%-20s  next %s\n", s.Name, s.NextText())

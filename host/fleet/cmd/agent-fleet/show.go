@@ -67,12 +67,17 @@ func show(c *cli.Command, row client.Row) {
 			field("expires", q.Expires.Local().Format(time.DateTime))
 		}
 	}
+	if n := row.Refused; n == 1 {
+		field("refused", "an answer to one of its questions was accepted and not taken")
+	} else if n > 1 {
+		field("refused", fmt.Sprintf("%d answers to its questions were accepted and not taken", n))
+	}
 	field("reason", row.Reason)
 	if row.Report != nil {
 		for _, u := range row.Report.Unknown {
 			field("unknown", u)
 		}
-		field("text", row.Report.Text)
+		field("text", fleetText(row.Report.Text))
 	}
 	field("next", row.Next)
 }

@@ -75,6 +75,9 @@ func still(row client.Row) bool {
 	return row.Over() || row.Status == "waiting" || row.Status == "parked"
 }
 
+// young is a run that hosts have hardly had the time to take.
+const young = 2 * time.Second
+
 // placeOf says in a few words how far a run is.
 func placeOf(row client.Row) string {
 	switch {
@@ -84,6 +87,8 @@ func placeOf(row client.Row) string {
 		return fmt.Sprintf("turn %d %s", row.Progress.Turn, row.Progress.Call)
 	case row.Progress != nil:
 		return fmt.Sprintf("turn %d", row.Progress.Turn)
+	case row.Status == "queued" && time.Since(row.Began) < young:
+		return "is being offered"
 	case row.Status == "queued":
 		return "no host has it"
 	case row.Report != nil && row.Status == "unreachable":
@@ -117,3 +122,14 @@ func lineOf(row client.Row) string {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// fleetText is what a run ended with, without what agent says to do next: threads are not the fleet's.
+func fleetText(text string) string {
+	var out []string
+	for _, part := range strings.Split(text, "\n\n") {
+		if !strings.HasPrefix(strings.TrimSpace(part), "To go on from this block") {
+			out = append(out, part)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
