@@ -120,7 +120,7 @@ func lineOf(row client.Row) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// fleetText is what a run ended with, without what agent says to do next: threads are not the fleet's.
+// fleetText is what a run ended with, without what agent says to do next: a fleet has no threads.
 func fleetText(text string) string {
 	var out []string
 	for _, part := range strings.Split(text, "\n\n") {
