@@ -25,6 +25,9 @@ type Row struct {
 	Repo     string            `json:"repo,omitempty"`
 }
 
+// Young is the age of a run that hosts have hardly had the time to take.
+const Young = 2 * time.Second
+
 // Over reports whether the run has ended.
 func (r Row) Over() bool { return r.Ended != nil }
 
@@ -73,15 +76,15 @@ func (c *Client) row(info *workflow.WorkflowExecutionInfo) (Row, error) {
 	row := Row{Began: info.GetStartTime().AsTime()}
 	row.Run, row.Status, row.Since = run, "queued", row.Began
 	row.Reason, row.Next = "no worker has looked at it yet", "agent-fleet cancel "+run
-	if fresh := time.Since(row.Began) < 2*time.Second; fresh {
-		row.Reason, row.Next = "it has just begun", "agent-fleet show "+run
-	}
 	var left custody.Where // what it leaves out is empty, and not what it was before
 	if err := c.memo(info.GetMemo(), custody.MemoWhere, &left); err != nil {
 		return row, fmt.Errorf("look where run %s is: %w", run, err)
 	}
 	if left.Run != "" {
 		row.Where = left
+	}
+	if row.Status == "queued" && time.Since(row.Began) < Young {
+		row.Reason, row.Next = "it has just begun, and is being offered to hosts", "agent-fleet show "+run
 	}
 	fields := info.GetSearchAttributes().GetIndexedFields()
 	row.Repo = keyword(fields[custody.AttrRepo.GetName()])

@@ -174,7 +174,7 @@ func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 	return workers, nil
 }
 
-// keepSocket makes the socket of the witness again when its folder was deleted: drivers wait for it.
+// keepSocket makes the socket of the witness again when its folder was deleted: drivers need it.
 func (h *Host) keepSocket(ctx context.Context) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()

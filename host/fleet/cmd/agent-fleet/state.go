@@ -75,9 +75,6 @@ func still(row client.Row) bool {
 	return row.Over() || row.Status == "waiting" || row.Status == "parked"
 }
 
-// young is a run that hosts have hardly had the time to take.
-const young = 2 * time.Second
-
 // placeOf says in a few words how far a run is.
 func placeOf(row client.Row) string {
 	switch {
@@ -87,7 +84,7 @@ func placeOf(row client.Row) string {
 		return fmt.Sprintf("turn %d %s", row.Progress.Turn, row.Progress.Call)
 	case row.Progress != nil:
 		return fmt.Sprintf("turn %d", row.Progress.Turn)
-	case row.Status == "queued" && time.Since(row.Began) < young:
+	case row.Status == "queued" && time.Since(row.Began) < client.Young:
 		return "is being offered"
 	case row.Status == "queued":
 		return "no host has it"
@@ -123,7 +120,7 @@ func lineOf(row client.Row) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// fleetText is what a run ended with, without what agent says to do next: threads are not the fleet's.
+// fleetText is what a run ended with, without what agent says to do next: a fleet has no threads.
 func fleetText(text string) string {
 	var out []string
 	for _, part := range strings.Split(text, "\n\n") {
