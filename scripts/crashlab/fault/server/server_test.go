@@ -33,9 +33,10 @@ func TestScriptsCoverThePoints(t *testing.T) {
 		}
 	}
 	for _, p := range fault.All() {
-		if slices.Contains(slices.Concat(fault.Delegating(), fault.Flows(), fault.Phases(), fault.Workspaces(), fault.Restoring(), fault.Committing(), fault.Copying()), p) {
+		if slices.Contains(slices.Concat(fault.Delegating(), fault.Flows(), fault.Phases(), fault.Workspaces(), fault.Restoring(), fault.Committing(), fault.Copying(), fault.Witnessed()), p) {
 			// fault/delegate has the stories of the first, TestFlowsKilled of host/command those of
-			// flows, the tests of tools/scan those of restoring, and its scripts those of copies.
+			// flows, the tests of tools/scan those of restoring, and its scripts those of copies
+			// and witnesses.
 			continue
 		}
 		launches := !slices.Contains(fault.Driving(), p) || p == fault.AnswerRecorded || p == fault.BeforeMark
