@@ -24,7 +24,7 @@ func (d *drive) nowhere(ctx context.Context) (custody.Report, error) {
 		}, nil
 	}
 	if err := d.start(ctx); err != nil {
-		return d.refused(err)
+		return d.refused(ctx, err)
 	}
 	return d.follow(ctx)
 }
@@ -43,11 +43,18 @@ func (d *drive) start(ctx context.Context) error {
 	return d.agent.run(ctx, d.run, file, folder)
 }
 
-// refused is the report on a run that agent declined to begin.
-func (d *drive) refused(err error) (custody.Report, error) {
+// refused is the report on a run that agent declined to begin. It may have begun all the same, as
+// where its driver ended before it could say so: then it goes on.
+func (d *drive) refused(ctx context.Context, err error) (custody.Report, error) {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {
 		return custody.Report{}, err
+	}
+	if err := d.look(ctx); err != nil {
+		return custody.Report{}, err
+	}
+	if d.here != nil {
+		return d.act(ctx)
 	}
 	return custody.Report{Status: failed, Cause: "refused", Exit: max(refused.Exit, 1), Text: refused.Text}, nil
 }
