@@ -121,6 +121,7 @@ func (l *Lab) call(args ...string) (out, errs string, code int) {
 // Run is a run as agent-fleet describes it.
 type Run struct {
 	ID      string `json:"run_id"`
+	Existed bool   `json:"existed"` // it was there under its key
 	Status  string `json:"status"`
 	Exit    int    `json:"exit_code"`
 	Host    string `json:"host"`
@@ -144,7 +145,7 @@ func (r Run) Ended() bool {
 func (l *Lab) Begin(name string, steps []string, args ...string) string {
 	l.Helper()
 	var book strings.Builder
-	book.WriteString("---\nagent: runbook\n---\n# " + name + "\n")
+	book.WriteString(Runbook + "# " + name + "\n")
 	for i, step := range steps {
 		if q, ok := strings.CutPrefix(step, "?"); ok {
 			fmt.Fprintf(&book, "\n- confirm_action %q\n", q)
@@ -152,14 +153,31 @@ func (l *Lab) Begin(name string, steps []string, args ...string) string {
 		}
 		fmt.Fprintf(&book, "\n```sh\necho %s.%d >> %s; %s\n```\n", name, i+1, l.path("effects", name), step)
 	}
-	l.write("books/"+name+".md", book.String())
-	args = append([]string{"run", "--json", "--runbook", "--mode", "yolo", "--key", name, "-f", l.path("books", name+".md")}, args...)
-	var r Run
-	out, errs, code := l.call(args...)
-	if err := json.Unmarshal([]byte(out), &r); err != nil || r.ID == "" {
-		l.Fatalf("begin %s: exit %d, %v\n%s%s", name, code, err, out, errs)
+	r, errs, code := l.Ask(l.Book(name, book.String()), append([]string{"--key", name}, args...)...)
+	if r.ID == "" {
+		l.Fatalf("begin %s: exit %d: %s", name, code, errs)
 	}
 	return r.ID
+}
+
+// Runbook is what a runbook begins with.
+const Runbook = "---\nagent: runbook\n---\n"
+
+// Book writes a runbook, and names its file.
+func (l *Lab) Book(name, text string) string {
+	l.Helper()
+	l.write("books/"+name+".md", text)
+	return l.path("books", name+".md")
+}
+
+// Ask asks for a run of the runbook in a file; it is no run if that was refused.
+func (l *Lab) Ask(file string, args ...string) (r Run, errs string, code int) {
+	l.Helper()
+	out, errs, code := l.call(append([]string{"run", "--json", "--runbook", "--mode", "yolo", "-f", file}, args...)...)
+	if json.Unmarshal([]byte(out), &r) != nil {
+		return Run{}, errs, code
+	}
+	return r, errs, code
 }
 
 // Show describes a run.

@@ -1,0 +1,101 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Place is a line of the log of a run.
+type Place struct {
+	Place int64     `json:"place"`
+	Epoch int64     `json:"epoch"`
+	By    string    `json:"by"`
+	At    time.Time `json:"at"`
+	Why   string    `json:"why"`
+	Fence bool      `json:"fence"`
+}
+
+// Places lists the log of a run.
+func (l *Lab) Places(run string) (out []Place) {
+	l.Helper()
+	text, errs, code := l.call("log", "--json", "--log", l.LogURL, run)
+	for d := json.NewDecoder(strings.NewReader(text)); d.More(); {
+		var p Place
+		if err := d.Decode(&p); err != nil {
+			l.Fatalf("list the log of run %s: %v: %s", run, err, text)
+		}
+		out = append(out, p)
+	}
+	if code != 0 {
+		l.Fatalf("list the log of run %s: exit %d: %s", run, code, errs)
+	}
+	return out
+}
+
+// Agent is what a command of agent prints on the host, on stdout.
+func (h *Host) Agent(args ...string) string {
+	h.Lab.Helper()
+	cmd := h.command(append([]string{h.Lab.Agent}, args...)...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		h.Lab.Logf("agent %s on %s: %v: %s", args[0], h.Name, err, errs.String())
+	}
+	return string(out)
+}
+
+// Facts counts the facts of each kind that the host has of a run.
+func (h *Host) Facts(run string) map[string]int {
+	h.Lab.Helper()
+	var s struct {
+		Facts []struct {
+			Kind string `json:"kind"`
+		} `json:"facts"`
+	}
+	if err := json.Unmarshal([]byte(h.Agent("show", "--json", run)), &s); err != nil {
+		h.Lab.Fatalf("read the facts of run %s: %v", run, err)
+	}
+	out := map[string]int{}
+	for _, f := range s.Facts {
+		out[f.Kind]++
+	}
+	return out
+}
+
+// DeleteHome removes the state folder while everything on the host goes on. What is made in it
+// meanwhile goes too.
+func (h *Host) DeleteHome() {
+	h.Lab.Helper()
+	var err error
+	for range 100 {
+		if err = os.RemoveAll(h.Home()); err == nil {
+			return
+		}
+	}
+	h.Lab.Fatal(err)
+}
+
+// Memory is the resident memory of the host's worker, in bytes.
+func (h *Host) Memory() int64 {
+	h.Lab.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.inner()))
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) == 3 && f[0] == "VmRSS:" {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				h.Lab.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	h.Lab.Fatalf("look at the memory of the worker of %s: %v", h.Name, errors.Join(err, errors.New("it is not there")))
+	return 0
+}
