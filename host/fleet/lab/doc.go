@@ -5,5 +5,6 @@
 // Effects are counted outside of all of that: each command of a run appends a line to a file. What
 // a promise allows is compared with these lines, never with what agent or the engine says.
 //
-// It needs Linux, root, and the three programs; see [Programs].
+// It needs Linux, root, and the three programs; see [Programs]. What the fleet costs is measured by
+// go test -run TestFigures -figures -v .
 package lab

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -83,4 +84,27 @@ func build(tb testing.TB, module, path, pkg string) {
 	if err := os.Rename(path+".new", path); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Measure has the program measure something that compares a fleet with the bare engine, and gives
+// what it prints.
+func (l *Lab) Measure(args ...string) string {
+	l.Helper()
+	path := l.path("fleet-figures")
+	if _, err := os.Stat(path); err != nil {
+		module, err := filepath.Abs("..")
+		if err != nil {
+			l.Fatal(err)
+		}
+		build(l, module, path, "./cmd/fleet-figures")
+	}
+	all := []string{"-engine", l.Address(), "-log", l.LogURL, "-key-file", l.path("key"), "-agent", l.Agent}
+	cmd := exec.Command(path, append(all, args...)...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		l.Fatalf("measure %s: %v: %s", args[len(args)-1], err, errs.String())
+	}
+	return string(out)
 }
