@@ -115,7 +115,7 @@ func TestConversationIsSteered(t *testing.T) {
 	s.until("press e/m/n: ")
 	s.types("e")
 	s.until("I stop.")
-	s.untilTimes("\x1b[?2004h> ", 4)
+	s.untilBehind("I stop.", "\x1b[?2004h> ")
 	s.types("half a line\x03")
 	s.until("(Ctrl-C again, Ctrl-D or /quit leaves)")
 	s.types("\x03")

@@ -123,22 +123,35 @@ func (s *seat) until(text string) {
 	s.untilTimes(text, 1)
 }
 
-// times is how often the screen has shown a text, also where it was broken between words.
-func (s *seat) times(text string) int {
-	shown := s.screen()
+// times is how often a text is in what was shown, also where it was broken between words.
+func times(shown, text string) int {
 	return max(strings.Count(shown, text), strings.Count(strings.Join(strings.Fields(shown), " "), text))
 }
 
 // untilTimes waits until the screen has shown a text so many times.
 func (s *seat) untilTimes(text string, n int) {
 	s.t.Helper()
+	s.untilSo(text, func(shown string) bool { return times(shown, text) >= n })
+}
+
+// untilBehind waits until the screen has shown a text behind another one.
+func (s *seat) untilBehind(first, text string) {
+	s.t.Helper()
+	s.untilSo(text, func(shown string) bool {
+		_, behind, found := strings.Cut(shown, first)
+		return found && times(behind, text) > 0
+	})
+}
+
+func (s *seat) untilSo(text string, so func(shown string) bool) {
+	s.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
-	for s.times(text) < n {
+	for !so(s.screen()) {
 		select {
 		case <-s.news:
 		case <-s.ended:
-			if s.times(text) < n {
+			if !so(s.screen()) {
 				s.t.Fatalf("it ended and never showed %q:\n%s", text, s.screen())
 			}
 		case <-limit.C:
