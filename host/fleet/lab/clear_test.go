@@ -45,28 +45,21 @@ func sealed(t *testing.T, where func(l *lab.Lab) string) {
 	h := l.Host("h-01")
 	file := l.Book(c["file"], fmt.Sprintf("%s# Ask\n\n%s\n\n- ask_user %q\n\n```sh\n: %s; echo %s | tr a-z b-za; echo %s > left.txt\n```\n\n- confirm_action \"Go on?\"\n",
 		lab.Runbook, c["prompt"], c["question"]+"?", c["argument"], before(c["output"]), c["argument"]))
-	asked := func(r lab.Run) bool { return r.Asked != nil }
 	r, errs, code := l.Ask(file, "--key", "kestrelkeyharbour")
 	if r.ID == "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	r = l.Until(r.ID, "waiting", time.Minute, asked)
+	r = l.Until(r.ID, "waiting", time.Minute, lab.Run.Asks)
 	if !strings.Contains(r.Asked.Text, c["question"]) {
 		t.Errorf("the engine does not have the question: %+v", r)
 	}
 	first := r.Asked.ID
-	if errs, code := l.Answer(first, c["answer"]); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	r = l.Until(r.ID, "waiting again", time.Minute, func(r lab.Run) bool { return asked(r) && r.Asked.ID != first })
+	l.Do("answer", first, c["answer"])
+	r = l.Until(r.ID, "waiting again", time.Minute, func(r lab.Run) bool { return r.Asks() && r.Asked.ID != first })
 	h.Lose()
 	next := l.Host("h-02")
-	if errs, code := l.Move(r.ID, "--host-is-gone"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
+	l.Do("move", r.ID, "--host-is-gone")
+	l.Do("answer", r.Asked.ID, "yes")
 	if r = l.Settle(r.ID, 2*time.Minute); r.Status != "completed" {
 		t.Fatalf("it ended as %+v", r)
 	}

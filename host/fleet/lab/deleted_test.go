@@ -11,14 +11,11 @@ import (
 
 // Somebody deletes the state folder in the middle of a call, and everything on the host goes on.
 func TestADeletedHomeLosesAtMostOneCall(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("deleted", []string{"true", "sleep 4", "true"})
-	l.UntilEffect("deleted", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "deleted", []string{"true", "sleep 4", "true"})
 	h.DeleteHome()
-	r := l.Until(id, "waiting or ended", 3*time.Minute, func(r lab.Run) bool { return r.Asked != nil || r.Ended() })
-	asked := r.Asked != nil
+	r := l.Until(id, "waiting or ended", 3*time.Minute, lab.Run.Rests)
+	asked := r.Asks()
 	if r = l.Settle(id, 3*time.Minute); r.Status != "completed" || len(r.Unknown) > 1 {
 		t.Errorf("it ended as %+v", r)
 	}
@@ -36,17 +33,13 @@ func TestADeletedHomeLosesAtMostOneCall(t *testing.T) {
 
 // Somebody deletes the state folder while a run waits for its answer, which is taken.
 func TestAnAnswerIsTakenAfterTheHomeWasDeleted(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
+	l, h := lab.OneHost(t)
 	id := l.Begin("answered", []string{"true", "?Publish", "true"})
-	r := l.Until(id, "waiting", time.Minute, func(r lab.Run) bool { return r.Asked != nil })
+	r := l.Until(id, "waiting", time.Minute, lab.Run.Asks)
 	h.DeleteHome()
-	if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
+	l.Do("answer", r.Asked.ID, "yes")
 	asked := r.Asked.ID
-	r = l.Until(id, "ended", 3*time.Minute, func(r lab.Run) bool { return r.Ended() || r.Asked != nil && r.Asked.ID != asked })
+	r = l.Until(id, "ended", 3*time.Minute, func(r lab.Run) bool { return r.Ended() || r.Asks() && r.Asked.ID != asked })
 	if r.Status != "completed" || r.Exit != 0 {
 		t.Errorf("it ended as %+v", r)
 	}
@@ -55,11 +48,8 @@ func TestAnAnswerIsTakenAfterTheHomeWasDeleted(t *testing.T) {
 
 // A second worker of a living one's name is refused, and takes nothing from it.
 func TestTwoWorkersOfOneName(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("first", []string{"true", "sleep 3", "true"})
-	l.UntilEffect("first", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "first", []string{"true", "sleep 3", "true"})
 	home := filepath.Join(l.Dir, "other")
 	text, code := h.Refused("--home", home, "--work", home+"-work")
 	if code != 1 || !strings.Contains(text, "another worker is named h-01") || !strings.Contains(text, h.Home()) || !strings.Contains(text, "--host") {
@@ -86,19 +76,13 @@ func TestTwoWorkersOfOneName(t *testing.T) {
 // The files of a workspace are lost with its host: the next one says which are not as the run left
 // them.
 func TestTheNextHostSaysWhichFilesAreBehind(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
+	l, h := lab.OneHost(t)
 	id := l.Begin("behind", []string{"echo kept > made.txt", "?Go on", "true"})
-	r := l.Until(id, "waiting", time.Minute, func(r lab.Run) bool { return r.Asked != nil })
+	r := l.Until(id, "waiting", time.Minute, lab.Run.Asks)
 	h.Lose()
 	next := l.Host("h-02")
-	if errs, code := l.Move(id, "--host-is-gone"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
+	l.Do("move", id, "--host-is-gone")
+	l.Do("answer", r.Asked.ID, "yes")
 	if r = l.Settle(id, 2*time.Minute); r.Status != "completed" || r.Host != "h-02" {
 		t.Errorf("it ended as %+v", r)
 	}

@@ -22,7 +22,7 @@ func TestDriversThatEndAtTheirWitness(t *testing.T) {
 				name := fmt.Sprintf("%s-%d", point, pass)
 				l.Arm(at, drivers)
 				id := l.Begin(name, []string{"true", "true", "true", "true"})
-				r := l.Until(id, "waiting or ended", 2*time.Minute, func(r lab.Run) bool { return r.Asked != nil || r.Ended() })
+				r := l.Until(id, "waiting or ended", 2*time.Minute, lab.Run.Rests)
 				if r.Status != "completed" || r.Exit != 0 || len(r.Unknown) > 0 {
 					t.Errorf("it ended as %+v", r)
 				}

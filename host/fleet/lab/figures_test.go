@@ -79,9 +79,7 @@ func (s *sheet) memory(h *lab.Host) {
 	s.row("resident memory of an idle worker", "60 MB", "%d MB", h.Memory()/mega)
 	var runs []string
 	for i := range 4 {
-		name := fmt.Sprintf("slow%d", i)
-		runs = append(runs, s.Begin(name, []string{"sleep 15"}))
-		s.UntilEffect(name, 1, time.Minute)
+		runs = append(runs, s.InStep(1, fmt.Sprintf("slow%d", i), []string{"sleep 15"}))
 	}
 	s.row("resident memory of a worker with 4 runs", "60 MB", "%d MB", h.Memory()/mega)
 	for _, run := range runs {
@@ -106,8 +104,7 @@ func (s *sheet) engine() {
 
 // takeover is how long it takes until another host has claimed the run of one that is lost.
 func (s *sheet) takeover() {
-	id := s.Begin("taken", []string{"true", "sleep 10", "true"}, "--away", "0")
-	s.UntilEffect("taken", 2, time.Minute)
+	id := s.InStep(2, "taken", []string{"true", "sleep 10", "true"}, "--away", "0")
 	r, _ := s.Show(id)
 	lost := time.Now()
 	s.hosts[r.Host].Lose()
@@ -161,7 +158,7 @@ func (s *sheet) crowd() {
 	for ; waiting < *idle && time.Since(begun) < 10*time.Minute; <-t.C {
 		waiting = 0
 		for _, r := range s.List() {
-			if r.Asked != nil {
+			if r.Asks() {
 				waiting++
 			}
 		}

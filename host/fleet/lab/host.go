@@ -43,10 +43,8 @@ type Host struct {
 // Host adds a host and starts its worker.
 func (l *Lab) Host(name string, args ...string) *Host {
 	l.Helper()
-	h := &Host{Lab: l, Name: name, Slots: 4, Args: args}
-	l.mu.Lock()
-	l.hosts[name] = h
-	l.mu.Unlock()
+	h := l.Machine(name)
+	h.Args = args
 	h.Boot()
 	h.Start()
 	return h

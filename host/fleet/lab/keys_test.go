@@ -12,9 +12,7 @@ import (
 // Twenty starts with one key at once are one run, and another request with it is refused, also when
 // the run has ended.
 func TestOneKeyIsOneRun(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	l.Host("h-01")
+	l, _ := lab.OneHost(t)
 	id := l.Begin("warm", []string{"true"})
 	l.Until(id, "ended", time.Minute, lab.Run.Ended)
 	file := l.Book("same", lab.Runbook+"# same\n\n```sh\necho same.1 >> "+l.Dir+"/effects/same; sleep 2\n```\n")

@@ -52,6 +52,14 @@ func New(tb testing.TB) *Lab {
 	return l
 }
 
+// OneHost begins a fleet that has an engine and one host, h-01, whose worker has the arguments.
+func OneHost(tb testing.TB, args ...string) (*Lab, *Host) {
+	tb.Helper()
+	l := New(tb)
+	l.StartEngine()
+	return l, l.Host("h-01", args...)
+}
+
 func (l *Lab) path(name ...string) string { return filepath.Join(append([]string{l.Dir}, name...)...) }
 
 func (l *Lab) write(name, text string) {
@@ -140,6 +148,12 @@ func (r Run) Ended() bool {
 	return r.Status == "completed" || r.Status == "failed" || r.Status == "cancelled"
 }
 
+// Asks reports whether it waits for an answer.
+func (r Run) Asks() bool { return r.Asked != nil }
+
+// Rests reports whether it does nothing more without an answer.
+func (r Run) Rests() bool { return r.Asks() || r.Ended() }
+
 // Begin has the fleet carry out a runbook of steps, and gives the run's id. A step is a command, or
 // a question if it begins with a question mark.
 func (l *Lab) Begin(name string, steps []string, args ...string) string {
@@ -158,6 +172,15 @@ func (l *Lab) Begin(name string, steps []string, args ...string) string {
 		l.Fatalf("begin %s: exit %d: %s", name, code, errs)
 	}
 	return r.ID
+}
+
+// InStep is Begin for a run that is in one of its steps when its id is given: its line is written,
+// and what the step does then goes on.
+func (l *Lab) InStep(step int, name string, steps []string, args ...string) string {
+	l.Helper()
+	id := l.Begin(name, steps, args...)
+	l.UntilEffect(name, step, time.Minute)
+	return id
 }
 
 // Runbook is what a runbook begins with.
@@ -187,10 +210,18 @@ func (l *Lab) Show(id string) (r Run, ok bool) {
 	return r, json.Unmarshal([]byte(out), &r) == nil && r.ID == id
 }
 
-// Answer answers a question.
-func (l *Lab) Answer(id, text string) (errs string, code int) {
+// Do has agent-fleet carry out a command, and fails the test if it does not.
+func (l *Lab) Do(args ...string) {
 	l.Helper()
-	_, errs, code = l.call("answer", id, text)
+	if errs, code := l.Try(args...); code != 0 {
+		l.Fatalf("agent-fleet %s: exit %d: %s", strings.Join(args, " "), code, errs)
+	}
+}
+
+// Try is Do for a command that may be refused.
+func (l *Lab) Try(args ...string) (errs string, code int) {
+	l.Helper()
+	_, errs, code = l.call(args...)
 	return errs, code
 }
 

@@ -16,14 +16,14 @@ func (l *Lab) Settle(id string, limit time.Duration) Run {
 	l.Helper()
 	end := time.Now().Add(limit)
 	for {
-		r := l.Until(id, "waiting or ended", time.Until(end), func(r Run) bool { return r.Asked != nil || r.Ended() })
+		r := l.Until(id, "waiting or ended", time.Until(end), Run.Rests)
 		if r.Ended() {
 			return r
 		}
-		if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
+		if errs, code := l.Try("answer", r.Asked.ID, "yes"); code != 0 {
 			l.Logf("answer %s: exit %d: %s", r.Asked.ID, code, errs)
 		}
-		l.Until(id, "going on", time.Until(end), func(now Run) bool { return now.Asked == nil || now.Asked.ID != r.Asked.ID })
+		l.Until(id, "going on", time.Until(end), func(now Run) bool { return !now.Asks() || now.Asked.ID != r.Asked.ID })
 	}
 }
 
@@ -32,20 +32,6 @@ func (l *Lab) Stays(name string, step int, d time.Duration) bool {
 	l.Helper()
 	key := fmt.Sprintf("%s.%d", name, step)
 	return !wait(d, func() bool { return l.Effects(name)[key] > 0 })
-}
-
-// Move has a run go on elsewhere.
-func (l *Lab) Move(id string, args ...string) (errs string, code int) {
-	l.Helper()
-	_, errs, code = l.call(append([]string{"move", id}, args...)...)
-	return errs, code
-}
-
-// Cancel ends a run.
-func (l *Lab) Cancel(id string) (errs string, code int) {
-	l.Helper()
-	_, errs, code = l.call("cancel", id)
-	return errs, code
 }
 
 // pids are the processes of the host, as the machine sees them.
@@ -129,9 +115,6 @@ func (l *Lab) List() []Run {
 	return v.Runs
 }
 
-// Resume has a parked run go on.
-func (l *Lab) Resume(id string) { l.call("resume", id) }
-
 // KillAnyDriver ends one of the host's drivers, if it has any, as a crash does.
 func (h *Host) KillAnyDriver(r *rand.Rand) bool {
 	out, err := h.command(h.Lab.Agent, "ls", "--json", "--all", "--status=running").Output()
@@ -173,11 +156,4 @@ func (h *Host) Refused(args ...string) (text string, code int) {
 	cmd := exec.Command("timeout", append([]string{"60"}, all...)...)
 	out, _ := cmd.CombinedOutput()
 	return string(out), cmd.ProcessState.ExitCode()
-}
-
-// Drain takes a host out of the fleet.
-func (l *Lab) Drain(args ...string) (errs string, code int) {
-	l.Helper()
-	_, errs, code = l.call(append([]string{"drain"}, args...)...)
-	return errs, code
 }

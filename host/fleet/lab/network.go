@@ -54,7 +54,8 @@ func (n *Network) Host(name string, args ...string) *Host {
 	n.hosts++
 	address := fmt.Sprintf("%s%d", n.prefix, 10+n.hosts)
 	n.mu.Unlock()
-	h := &Host{Lab: l, Name: name, Slots: 4, Args: args, netns: n.bridge + "-" + name, address: address}
+	h := l.Machine(name)
+	h.Args, h.netns, h.address = args, n.bridge+"-"+name, address
 	out, in := fmt.Sprintf("%so%d", n.bridge, n.hosts), fmt.Sprintf("%si%d", n.bridge, n.hosts)
 	n.ip("netns add", h.netns)
 	n.ip("link add", out, "type veth peer name", in)
@@ -63,9 +64,6 @@ func (n *Network) Host(name string, args ...string) *Host {
 	n.ip("-n", h.netns, "addr add", address+"/24 dev", in)
 	n.ip("-n", h.netns, "link set", in, "up")
 	n.ip("-n", h.netns, "link set lo up")
-	l.mu.Lock()
-	l.hosts[name] = h
-	l.mu.Unlock()
 	h.Boot()
 	h.Start()
 	return h

@@ -14,8 +14,7 @@ func parted(t *testing.T, name string) (l *lab.Lab, n *lab.Network, h *lab.Host,
 	l.PostgresAt(n.Log())
 	l.StartEngine()
 	h = n.Host("h-01")
-	id = l.Begin(name, []string{"true", "sleep 3", "true", "sleep 3", "true"}, "--away", "0")
-	l.UntilEffect(name, 2, time.Minute)
+	id = l.InStep(2, name, []string{"true", "sleep 3", "true", "sleep 3", "true"}, "--away", "0")
 	return l, n, h, id
 }
 

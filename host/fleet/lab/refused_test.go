@@ -14,9 +14,7 @@ import (
 
 // A worker that cannot be one of the fleet says why at its start, and takes nothing.
 func TestWhatIsRefusedByName(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
+	l, h := lab.OneHost(t)
 	id := l.Begin("one", []string{"true"})
 	l.Until(id, "ended", time.Minute, lab.Run.Ended)
 	h.PowerOff()

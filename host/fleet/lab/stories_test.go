@@ -14,9 +14,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestARunGoesToItsEnd(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	l.Host("h-01")
+	l, _ := lab.OneHost(t)
 	id := l.Begin("plain", []string{"true", "true", "true"})
 	r := l.Until(id, "completed", time.Minute, lab.Run.Ended)
 	if r.Status != "completed" || r.Host != "h-01" {
@@ -26,15 +24,11 @@ func TestARunGoesToItsEnd(t *testing.T) {
 }
 
 func TestAQuestionIsAnsweredFromOutside(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	l.Host("h-01")
+	l, _ := lab.OneHost(t)
 	id := l.Begin("ask", []string{"true", "?Publish", "true"})
-	r := l.Until(id, "waiting", time.Minute, func(r lab.Run) bool { return r.Asked != nil })
-	if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	if errs, code := l.Answer(r.Asked.ID, "no"); code == 0 {
+	r := l.Until(id, "waiting", time.Minute, lab.Run.Asks)
+	l.Do("answer", r.Asked.ID, "yes")
+	if errs, code := l.Try("answer", r.Asked.ID, "no"); code == 0 {
 		t.Errorf("a second, other answer was taken: %s", errs)
 	}
 	if r = l.Until(id, "completed", time.Minute, lab.Run.Ended); r.Status != "completed" {
@@ -44,11 +38,8 @@ func TestAQuestionIsAnsweredFromOutside(t *testing.T) {
 }
 
 func TestAKilledWorkerLeavesItsRunGoing(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("worker", []string{"true", "sleep 4", "true"})
-	l.UntilEffect("worker", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "worker", []string{"true", "sleep 4", "true"})
 	h.KillWorker()
 	t.Log(h.Start())
 	if r := l.Until(id, "completed", 2*time.Minute, lab.Run.Ended); r.Status != "completed" || r.Exit != 0 {
@@ -58,11 +49,8 @@ func TestAKilledWorkerLeavesItsRunGoing(t *testing.T) {
 }
 
 func TestAnUpgradedWorkerLeavesItsRunGoing(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("upgrade", []string{"true", "sleep 4", "true"})
-	l.UntilEffect("upgrade", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "upgrade", []string{"true", "sleep 4", "true"})
 	h.StopWorker()
 	t.Log(h.Start())
 	if r := l.Until(id, "completed", time.Minute, lab.Run.Ended); r.Status != "completed" || r.Exit != 0 {
@@ -72,11 +60,8 @@ func TestAnUpgradedWorkerLeavesItsRunGoing(t *testing.T) {
 }
 
 func TestAKilledDriverIsFollowedByAnother(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("driver", []string{"true", "sleep 3", "true"})
-	l.UntilEffect("driver", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "driver", []string{"true", "sleep 3", "true"})
 	h.KillDriver(id)
 	if r := l.Until(id, "completed", time.Minute, lab.Run.Ended); r.Status != "completed" || r.Exit != 0 {
 		t.Errorf("it ended as %+v", r)
@@ -85,11 +70,8 @@ func TestAKilledDriverIsFollowedByAnother(t *testing.T) {
 }
 
 func TestAKilledEngineComesBack(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	l.Host("h-01")
-	id := l.Begin("engine", []string{"true", "sleep 6", "true"})
-	l.UntilEffect("engine", 2, time.Minute)
+	l, _ := lab.OneHost(t)
+	id := l.InStep(2, "engine", []string{"true", "sleep 6", "true"})
 	l.KillEngine()
 	l.UntilEffect("engine", 3, time.Minute) // the driver goes on without it
 	l.StartEngine()
@@ -100,23 +82,17 @@ func TestAKilledEngineComesBack(t *testing.T) {
 }
 
 func TestALostHostLosesAtMostOneCall(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("lost", []string{"true", "sleep 4", "true"}, "--away", "0")
-	l.UntilEffect("lost", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "lost", []string{"true", "sleep 4", "true"}, "--away", "0")
 	h.Lose()
-	other := l.Host("h-02")
-	_ = other
-	r := l.Until(id, "waiting or ended", 3*time.Minute, func(r lab.Run) bool { return r.Asked != nil || r.Ended() })
+	l.Host("h-02")
+	r := l.Until(id, "waiting or ended", 3*time.Minute, lab.Run.Rests)
 	t.Logf("%+v", r)
 	if r.Host != "h-02" {
 		t.Errorf("it is on %s", r.Host)
 	}
-	if r.Asked != nil { // a runbook asks whether to go on behind an unknown outcome
-		if errs, code := l.Answer(r.Asked.ID, "yes"); code != 0 {
-			t.Fatalf("exit %d: %s", code, errs)
-		}
+	if r.Asks() { // a runbook asks whether to go on behind an unknown outcome
+		l.Do("answer", r.Asked.ID, "yes")
 		r = l.Until(id, "ended", time.Minute, lab.Run.Ended)
 	}
 	if r.Status != "completed" || r.Exit != 5 {
@@ -126,11 +102,8 @@ func TestALostHostLosesAtMostOneCall(t *testing.T) {
 }
 
 func TestAKilledHostThatComesBackKeepsItsRun(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("reboot", []string{"true", "sleep 4", "true"})
-	l.UntilEffect("reboot", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "reboot", []string{"true", "sleep 4", "true"})
 	h.PowerOff()
 	h.Boot()
 	t.Log(h.Start())
@@ -142,11 +115,8 @@ func TestAKilledHostThatComesBackKeepsItsRun(t *testing.T) {
 }
 
 func TestAKilledWorkerAndDriver(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("both", []string{"true", "sleep 4", "true"})
-	l.UntilEffect("both", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "both", []string{"true", "sleep 4", "true"})
 	h.KillWorker()
 	h.KillDriver(id)
 	t.Log(h.Start())
@@ -158,11 +128,8 @@ func TestAKilledWorkerAndDriver(t *testing.T) {
 
 // A host that sleeps while its run moves on finds out when it wakes up, and starts nothing.
 func TestASleepingHostIsFenced(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("asleep", []string{"true", "sleep 2", "true", "true"}, "--away", "0")
-	l.UntilEffect("asleep", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "asleep", []string{"true", "sleep 2", "true", "true"}, "--away", "0")
 	h.Freeze()
 	l.Host("h-02")
 	r := l.Settle(id, 3*time.Minute)
@@ -182,8 +149,7 @@ func TestWithoutItsLogNoEffectBegins(t *testing.T) {
 	p := l.Postgres()
 	l.StartEngine()
 	l.Host("h-01")
-	id := l.Begin("nolog", []string{"true", "sleep 3", "true"})
-	l.UntilEffect("nolog", 2, time.Minute)
+	id := l.InStep(2, "nolog", []string{"true", "sleep 3", "true"})
 	p.Stop()
 	if !l.Stays("nolog", 3, 15*time.Second) {
 		t.Error("an effect began without the log")
@@ -196,19 +162,12 @@ func TestWithoutItsLogNoEffectBegins(t *testing.T) {
 }
 
 func TestARunMoves(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	l.Host("h-01")
-	id := l.Begin("moves", []string{"true", "sleep 5", "true", "sleep 5", "true"})
-	l.UntilEffect("moves", 2, time.Minute)
+	l, _ := lab.OneHost(t)
+	id := l.InStep(2, "moves", []string{"true", "sleep 5", "true", "sleep 5", "true"})
 	l.Host("h-02")
-	if errs, code := l.Move(id, "--to", "h-02"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
+	l.Do("move", id, "--to", "h-02")
 	l.UntilEffect("moves", 4, time.Minute)
-	if errs, code := l.Move(id, "--to", "h-01"); code != 0 { // and back
-		t.Fatalf("exit %d: %s", code, errs)
-	}
+	l.Do("move", id, "--to", "h-01") // and back
 	r := l.Settle(id, 2*time.Minute)
 	if r.Status != "completed" || r.Host != "h-01" || r.Exit != 0 {
 		t.Errorf("it ended as %+v", r)
@@ -217,14 +176,11 @@ func TestARunMoves(t *testing.T) {
 }
 
 func TestACancelledRunOfALostHostCanStartNothing(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	h := l.Host("h-01")
-	id := l.Begin("cancel", []string{"true", "sleep 5", "true"})
-	l.UntilEffect("cancel", 2, time.Minute)
+	l, h := lab.OneHost(t)
+	id := l.InStep(2, "cancel", []string{"true", "sleep 5", "true"})
 	h.Freeze()
 	l.Host("h-02")
-	if errs, code := l.Cancel(id); code != 0 && code != 4 {
+	if errs, code := l.Try("cancel", id); code != 0 && code != 4 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	l.Until(id, "cancelled", 3*time.Minute, func(r lab.Run) bool { return r.Status == "cancelled" })
@@ -235,15 +191,10 @@ func TestACancelledRunOfALostHostCanStartNothing(t *testing.T) {
 }
 
 func TestADrainedHostHasNoRun(t *testing.T) {
-	l := lab.New(t)
-	l.StartEngine()
-	l.Host("h-01")
-	id := l.Begin("drain", []string{"true", "sleep 5", "true"})
-	l.UntilEffect("drain", 2, time.Minute)
+	l, _ := lab.OneHost(t)
+	id := l.InStep(2, "drain", []string{"true", "sleep 5", "true"})
 	l.Host("h-02")
-	if errs, code := l.Drain("h-01", "--within", "110s"); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
+	l.Do("drain", "h-01", "--within", "110s")
 	r := l.Settle(id, time.Minute)
 	if r.Status != "completed" || r.Exit != 0 || r.Host != "h-02" {
 		t.Errorf("it ended as %+v", r)

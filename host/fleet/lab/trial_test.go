@@ -77,11 +77,11 @@ func (x *trial) settle(began time.Time) map[string]lab.Run {
 			if r.Ended() {
 				ended[r.ID] = r
 			}
-			if r.Asked != nil {
-				x.Answer(r.Asked.ID, "yes") // what is refused is asked again
+			if r.Asks() {
+				x.Try("answer", r.Asked.ID, "yes") // what is refused is asked again
 			}
 			if r.Status == "parked" {
-				x.Resume(r.ID)
+				x.Try("resume", r.ID)
 			}
 		}
 		if len(ended) == *runs || time.Since(began) > *limit {
