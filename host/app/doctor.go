@@ -15,6 +15,7 @@ import (
 
 	"agent/db"
 	"agent/db/maintain"
+	"agent/host"
 	"agent/host/config"
 	"agent/host/doctor"
 	"agent/host/view"
@@ -31,6 +32,7 @@ type examination struct {
 func (a *App) Examine(ctx context.Context, home, armed string, fix bool) doctor.Findings {
 	f, e := doctor.Folder(home), &examination{a, armed}
 	e.examineSelf(home, &f)
+	e.examineWitness(ctx, home, &f)
 	e.examineStore(ctx, home, fix, &f)
 	return f
 }
@@ -101,6 +103,21 @@ func (a *examination) examineConfig(f *doctor.Findings) {
 			f.Warn(area, "install it, or correct its command: until then nothing is called", "%s: the hook's command %s cannot be found", a.tilde(h.Where), h.Command[0])
 		}
 	}
+}
+
+// examineWitness asks whether anybody listens where the witness of runs is said to be.
+func (a *examination) examineWitness(ctx context.Context, home string, f *doctor.Findings) {
+	h := &host.Host{}
+	h.Home = home
+	w, err := witnessOf(a.App, h)
+	if err != nil || w == nil {
+		return // what is wrong with the configuration was reported
+	}
+	if err := w.Reach(ctx); err != nil {
+		f.Bad("witness", "", "%v: until then no run starts", err)
+		return
+	}
+	f.OK("witness", "%s answers", w.Name())
 }
 
 // examineStore opens the state folder, for reading unless something is to be fixed, and looks into

@@ -17,9 +17,10 @@ import (
 const doctorHelp = `Checks that everything that agent promises holds here: the state folder and
 its disk, the database, every journal against its digests and against the
 lists made from it, who drives what, and what was left behind; the
-configuration, and what the system lets the sandbox enforce. Each finding
-that is wrong names its fix. It changes nothing without --fix, which marks
-runs that lost their owner and removes files that nothing needs any more.
+configuration, the witness of runs, and what the system lets the sandbox
+enforce. Each finding that is wrong names its fix. It changes nothing without
+--fix, which marks runs that lost their owner and removes files that nothing
+needs any more.
 
 "pins" is about that folder of the state folder. While a run works, what git
 has of its files gets a second name there, so that a command which removes
