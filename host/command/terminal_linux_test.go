@@ -300,10 +300,12 @@ func TestAttach(t *testing.T) {
 func TestAttachCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.write("late.md", "```sh\nsleep 6\n```\n\n"+askStory)
+	w.write("late.md", "```sh\nuntil test -e go; do sleep 0.05; done; sleep 6\n```\n\n"+askStory)
 	s := sit(t, w, "", "run", "--detach", "--runbook", "-f", "late.md")
 	s.exits(0)
 	a := sit(t, w, "", "attach", "last")
+	a.until("test -e go")
+	w.write("go", "") // the six seconds begin once somebody watches
 	a.until("answer (yes/no): ")
 	if screen := a.screen(); !strings.Contains(screen, "waits for an answer: Publish?\x1b\\\a") {
 		t.Errorf("the terminal is not called:\n%q", screen)
@@ -338,7 +340,7 @@ func TestAttachGoesOn(t *testing.T) {
 func TestAttachExpires(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t)
-	s := sit(t, w, "", "run", "--expire", "4s", "--runbook", "-f", "ask.md")
+	s := sit(t, w, "", "run", "--expire", "10s", "--runbook", "-f", "ask.md")
 	s.until("answer (yes/no): ")
 	s.types("\x04")
 	s.exits(3)
