@@ -204,22 +204,28 @@ func TestStoryAnswerFromElsewhere(t *testing.T) {
 }
 
 // A process of the run's own listens for an answer: a minute, and longer where it holds servers,
-// which start with it. Then it ends, and the question stays. // windows 17.13
+// which start with it. Then it ends, and the question stays. With a witness it ends at once.
+// windows 17.13
 func TestStoryListensInTheBackground(t *testing.T) {
+	servers := []journal.ServerPin{{Name: "one"}}
 	for name, c := range map[string]struct {
 		servers []journal.ServerPin
+		witness string
 		after   time.Duration
 		left    bool
 	}{
-		"answered":           {nil, 50 * time.Second, false},
-		"late":               {nil, 2 * time.Minute, true},
-		"answered, servers":  {[]journal.ServerPin{{Name: "one"}}, 9 * time.Minute, false},
-		"late, with servers": {[]journal.ServerPin{{Name: "one"}}, 11 * time.Minute, true},
+		"answered":              {nil, "", 50 * time.Second, false},
+		"late":                  {nil, "", 2 * time.Minute, true},
+		"answered, servers":     {servers, "", 9 * time.Minute, false},
+		"late, with servers":    {servers, "", 11 * time.Minute, true},
+		"with a witness":        {nil, "unix:/w", time.Second, true},
+		"witness, with servers": {servers, "unix:/w", time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			acts := writes("acts")
 			story(t, []line{calls("acts")}, []tools.Tool{acts}, func(s *stage) {
 				s.created.Mode, s.Detached, s.Env.Servers = journal.ModeAsk, true, c.servers
+				s.created.Witness = c.witness
 				ctx, end := context.WithCancel(s.t.Context())
 				defer end()
 				go func() {

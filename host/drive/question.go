@@ -35,28 +35,36 @@ func (qs *questions) ask(ctx context.Context, r *journal.Request) error {
 	if r.Kind == journal.RequestElicit {
 		return qs.askDuring(ctx, r)
 	}
-	if qs.env.Ask == nil && !qs.p.Detached {
+	if !qs.listens() {
 		return errLeave
 	}
 	return qs.askHere(ctx, r)
 }
 
+// listens says whether this process waits for an answer: one that asks somebody, or is the run's
+// own. A run with a witness is left at once: its answer comes from wherever the fleet is asked, and
+// brings a driver along. Thousands may wait on a machine, where nothing would bound how many
+// processes and servers that keeps.
+func (qs *questions) listens() bool {
+	return qs.env.Ask != nil || qs.p.Detached && qs.state.Created.Witness == ""
+}
+
 // How long a process of the run's own waits for an answer: to end and to be started again costs a
 // moment, and with MCP servers, which end and start with it, seconds.
 const (
-	listens            = time.Minute
-	listensWithServers = 10 * time.Minute
+	patience            = time.Minute
+	patienceWithServers = 10 * time.Minute
 )
 
-// patience fires when such a process has waited long enough; never where somebody is asked here.
-func (qs *questions) patience() <-chan time.Time {
+// late fires when such a process has waited long enough; never where somebody is asked here.
+func (qs *questions) late() <-chan time.Time {
 	switch {
 	case qs.env.Ask != nil:
 		return nil
 	case len(qs.env.Servers) > 0:
-		return time.After(listensWithServers)
+		return time.After(patienceWithServers)
 	}
-	return time.After(listens)
+	return time.After(patience)
 }
 
 func expired(r *journal.Request, now time.Time) bool {
@@ -73,7 +81,7 @@ type reply struct {
 func (qs *questions) askHere(ctx context.Context, r *journal.Request) error {
 	typed, restore := qs.typing(ctx, r)
 	defer restore() // before anything else is shown
-	late := qs.patience()
+	late := qs.late()
 	for {
 		var done bool
 		var err error
