@@ -15,6 +15,7 @@ import (
 	"agent/scripts/crashlab/fault/power"
 	"agent/scripts/crashlab/fault/rewinds"
 	"agent/scripts/crashlab/fault/server"
+	"agent/scripts/crashlab/fault/witness"
 	"agent/scripts/crashlab/lab"
 )
 
@@ -41,6 +42,7 @@ func faults() []lab.Fault {
 		rewinds.Fault(),
 		commits.Fault(),
 		copies.Fault(),
+		witness.Fault(),
 		interfere.Panic(),
 		interfere.Twin(),
 		interfere.Decision(),

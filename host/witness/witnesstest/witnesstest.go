@@ -4,10 +4,14 @@ package witnesstest
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -18,34 +22,70 @@ import (
 
 // Witness keeps a log for each family.
 type Witness struct {
-	listener net.Listener
-	conns    sync.WaitGroup
+	path  string
+	conns sync.WaitGroup
 
-	mu      sync.Mutex
-	changed *sync.Cond
-	logs    map[string][]Entry
-	later   string // why it answers later
-	only    string // what that is about begins so
-	fenced  string // the host that has everything
-	held    bool   // appends are not answered
-	ended   bool
-	open    []net.Conn
+	mu       sync.Mutex
+	changed  *sync.Cond
+	listener net.Listener // nil while it is down
+	meets    func(line.Request) Answer
+	logs     map[string][]Entry
+	later    string // why it answers later
+	only     string // what that is about begins so
+	fenced   string // the host that has everything
+	held     bool   // appends are not answered
+	ended    bool
+	open     []net.Conn
 }
 
 // Entry is one of a log.
 type Entry struct {
+	By      string // the other host that wrote it; "" for none
 	Why     string
 	Records []pack.Record
+	Seen    map[string]int // see Answer
+}
+
+// Deed is what becomes of an entry.
+type Deed int
+
+// The deeds.
+const (
+	Take  Deed = iota // as usual
+	Lose              // it is taken, and nobody hears of that
+	Drop              // it is not taken, and nobody hears of that
+	Later             // it is asked for again
+)
+
+// Answer is what is done with an entry, and what had happened in the world until then.
+type Answer struct {
+	Deed Deed
+	Seen map[string]int
 }
 
 // Start listens on a unix socket.
 func Start(path string) (*Witness, error) {
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	w := &Witness{listener: l, logs: map[string][]Entry{}}
+	w := &Witness{path: path, logs: map[string][]Entry{}}
 	w.changed = sync.NewCond(&w.mu)
+	return w, w.Up()
+}
+
+// Up has it listen; whoever listened there before may have been killed.
+func (w *Witness) Up() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listener != nil || w.ended {
+		return nil
+	}
+	if err := os.RemoveAll(w.path); err != nil {
+		return err
+	}
+	l, err := net.Listen("unix", w.path)
+	if err != nil {
+		return err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // nobody who is killed removes it
+	w.listener = l
 	w.conns.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -53,26 +93,64 @@ func Start(path string) (*Witness, error) {
 				return
 			}
 			w.mu.Lock()
-			w.open = append(w.open, c)
+			if w.listener == l {
+				w.open = append(w.open, c)
+				w.conns.Go(func() { w.serve(c) })
+			} else {
+				_ = c.Close() // it came too late
+			}
 			w.mu.Unlock()
-			w.conns.Go(func() { w.serve(c) })
 		}
 	})
-	return w, nil
+	return nil
+}
+
+// Down ends it as if it were killed; what it has taken, it has.
+func (w *Witness) Down() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listener == nil {
+		return nil
+	}
+	err := w.listener.Close()
+	w.listener = nil
+	for _, c := range w.open {
+		_ = c.Close() // whoever it was with has ended, or sees that
+	}
+	w.open = nil
+	return err
 }
 
 // Close ends it.
 func (w *Witness) Close() error {
-	err := w.listener.Close()
 	w.mu.Lock()
 	w.ended = true
 	w.changed.Broadcast()
-	for _, c := range w.open {
-		_ = c.Close() // whoever it was with has ended
-	}
 	w.mu.Unlock()
+	err := w.Down()
 	w.conns.Wait()
-	return err
+	return errors.Join(err, os.RemoveAll(w.path))
+}
+
+// Meet has somebody say what becomes of each entry before it is looked at.
+func (w *Witness) Meet(with func(line.Request) Answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.meets = with
+}
+
+// Give gives a family to another host, which claims it.
+func (w *Witness) Give(root, host string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	log := w.logs[root]
+	claim := &pack.Fact{Kind: 2, V: 1, Body: `{"host":"` + host + `"}`}
+	run := &pack.Run{ID: root, Facts: 1}
+	if at, ok := stands(log)[root]; ok {
+		run.Facts, run.Digest = at.Facts+1, at.Digest
+	}
+	run.Digest = pack.Chain(run.Digest, claim)
+	w.logs[root] = append(log, Entry{By: host, Why: "claim", Records: []pack.Record{{Run: run}, {Fact: claim}}})
 }
 
 // Say has it answer as usual (ok), not at all (hold), that it be asked later (later), or that
@@ -96,6 +174,13 @@ func (w *Witness) Say(word, more string) error {
 	return nil
 }
 
+// Roots are the families of which it has heard.
+func (w *Witness) Roots() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.logs))
+}
+
 // Heard are the entries of a family.
 func (w *Witness) Heard(root string) []Entry {
 	w.mu.Lock()
@@ -111,8 +196,15 @@ func (w *Witness) serve(c net.Conn) {
 		if err == nil {
 			err = json.Unmarshal(text, &r)
 		}
+		var reply *line.Reply
 		if err == nil {
-			text, err = json.Marshal(w.answer(r))
+			reply = w.answer(r, w.meet(r))
+		}
+		if err == nil && reply == nil {
+			err = errors.New("it hangs up")
+		}
+		if err == nil {
+			text, err = json.Marshal(reply)
 		}
 		if err == nil {
 			_, err = c.Write(append(text, '\n'))
@@ -124,10 +216,22 @@ func (w *Witness) serve(c net.Conn) {
 	}
 }
 
-func (w *Witness) answer(r line.Request) line.Reply {
+// meet asks what is to become of an entry.
+func (w *Witness) meet(r line.Request) Answer {
+	w.mu.Lock()
+	with := w.meets
+	w.mu.Unlock()
+	if with == nil || r.Op != line.Append {
+		return Answer{}
+	}
+	return with(r)
+}
+
+// answer is what is said to a request; nil for nothing.
+func (w *Witness) answer(r line.Request, a Answer) *line.Reply {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	reply := line.Reply{V: line.Version}
+	reply := &line.Reply{V: line.Version}
 	for w.held && r.Op == line.Append && !w.ended {
 		w.changed.Wait()
 	}
@@ -135,17 +239,44 @@ func (w *Witness) answer(r line.Request) line.Reply {
 	switch {
 	case r.Root == "":
 		reply.OK = &line.OK{}
+	case a.Deed == Drop:
+		return nil
+	case a.Deed == Later:
+		reply.Later = "the log is out of reach"
 	case w.later != "" && strings.HasPrefix(r.Why, w.only):
 		reply.Later = w.later
 	case w.fenced != "" && r.Op == line.Append:
 		reply.Fenced = &line.Fenced{Place: r.Place, By: w.fenced, Epoch: r.Epoch + 1}
-	case r.Op == line.Append && r.Place != int64(len(log))+1:
-		reply.Fenced = &line.Fenced{Place: r.Place, By: "somebody"}
 	case r.Op == line.Append:
-		w.logs[r.Root] = append(log, Entry{r.Why, r.Records})
-		reply.OK = &line.OK{Place: r.Place}
+		reply = w.append(r, a)
 	default:
 		reply.OK = &line.OK{Place: int64(len(log)), Runs: stands(log)}
+		if len(log) > 0 {
+			reply.OK.By = log[len(log)-1].By
+		}
+	}
+	if a.Deed == Lose {
+		return nil
+	}
+	return reply
+}
+
+// append takes an entry at its place. One that is there already is the same writer's, who did not
+// hear of it, or somebody else's.
+func (w *Witness) append(r line.Request, a Answer) *line.Reply {
+	log := w.logs[r.Root]
+	reply := &line.Reply{V: line.Version}
+	switch n := int64(len(log)); {
+	case r.Place == n+1:
+		w.logs[r.Root] = append(log, Entry{Why: r.Why, Records: r.Records, Seen: a.Seen})
+		reply.OK = &line.OK{Place: r.Place}
+	case r.Place > 0 && r.Place <= n && log[r.Place-1].By == "" && reflect.DeepEqual(log[r.Place-1].Records, r.Records):
+		reply.OK = &line.OK{Place: r.Place}
+	default:
+		reply.Fenced = &line.Fenced{Place: r.Place, By: "somebody"}
+		if r.Place > 0 && r.Place <= n {
+			reply.Fenced.By = cmp.Or(log[r.Place-1].By, "somebody")
+		}
 	}
 	return reply
 }

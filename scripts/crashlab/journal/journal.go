@@ -282,6 +282,7 @@ func Digest(prev []byte, f Fact) []byte {
 type Body struct {
 	Turn, Index, Attempt int64
 	Verdict, Reason      string
+	Cause                string // of an interruption
 	Word                 string
 	ID                   string
 	Answer               json.RawMessage

@@ -63,7 +63,7 @@ func PlainEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		switch name {
-		case "HOME", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "AGENT_HOME", "AGENT_FAULT", "AGENT_FAULT_UNSAFE", "NO_COLOR":
+		case "HOME", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "AGENT_HOME", "AGENT_WITNESS", "AGENT_FAULT", "AGENT_FAULT_UNSAFE", "NO_COLOR":
 			return true
 		}
 		return strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_BASE_URL")

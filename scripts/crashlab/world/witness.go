@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,7 @@ type Witness struct {
 	folder  string
 	Counter *Counter
 	inotify int
+	mu      sync.Mutex
 	Moved   map[string]int // marks of files that were moved into place
 }
 
@@ -70,6 +72,8 @@ func (w *Witness) drain() error {
 
 // Counts says how often each marked effect has happened so far.
 func (w *Witness) Counts() (map[string]int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.drain(); err != nil {
 		return nil, err
 	}
