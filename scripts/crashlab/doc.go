@@ -74,6 +74,8 @@
 //	fault/flows    flows of phases, and what happens to their artifacts in between
 //	fault/rewinds  runs that destroy a person's work, and what takes them back
 //	fault/commits  runs that commit, and who looks for their commits
+//	fault/witness  runs that have a witness, which is killed too, or slow, silent, cut off, or
+//	               gives them to another host
 //	fault/interfere  signals, cancels, takeovers, panics, decisions, other spellings, states
 //	               that are gone or older
 //	fault/attack   scripts that attack from outside

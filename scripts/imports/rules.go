@@ -283,6 +283,7 @@ func crashlab() []rule {
 		{dir: lab + "lab", allow: append(in("story", "plan", "judge", "world", "trial"), "recovery/fault"), why: "the lab knows no kind of fault"},
 		{dir: lab + "control", allow: worlds, why: "controls damage what the lab has made"},
 		{dir: lab + "random", allow: worlds, why: "chance kills in the same worlds"},
+		{dir: lab + "fault/witness", allow: append([]string{"host/witness/line", "host/witness/witnesstest"}, below...), why: "the witness is the one of the product's tests; what its log means is judged without the product"},
 		{dir: lab + "fault", allow: below, why: "kinds of faults stand on the lab, and know nothing of each other"},
 	}
 }

@@ -46,12 +46,12 @@ type Entry struct {
 	Seen    map[string]int // see Answer
 }
 
-// Deed is what becomes of an entry.
-type Deed int
+// Fate is what becomes of an entry.
+type Fate int
 
-// The deeds.
+// The fates.
 const (
-	Take  Deed = iota // as usual
+	Take  Fate = iota // as usual
 	Lose              // it is taken, and nobody hears of that
 	Drop              // it is not taken, and nobody hears of that
 	Later             // it is asked for again
@@ -59,7 +59,7 @@ const (
 
 // Answer is what is done with an entry, and what had happened in the world until then.
 type Answer struct {
-	Deed Deed
+	Fate Fate
 	Seen map[string]int
 }
 
@@ -239,9 +239,9 @@ func (w *Witness) answer(r line.Request, a Answer) *line.Reply {
 	switch {
 	case r.Root == "":
 		reply.OK = &line.OK{}
-	case a.Deed == Drop:
+	case a.Fate == Drop:
 		return nil
-	case a.Deed == Later:
+	case a.Fate == Later:
 		reply.Later = "the log is out of reach"
 	case w.later != "" && strings.HasPrefix(r.Why, w.only):
 		reply.Later = w.later
@@ -255,7 +255,7 @@ func (w *Witness) answer(r line.Request, a Answer) *line.Reply {
 			reply.OK.By = log[len(log)-1].By
 		}
 	}
-	if a.Deed == Lose {
+	if a.Fate == Lose {
 		return nil
 	}
 	return reply

@@ -34,9 +34,9 @@ func TestScriptsCoverThePoints(t *testing.T) {
 	}
 	for _, p := range fault.All() {
 		if slices.Contains(slices.Concat(fault.Delegating(), fault.Flows(), fault.Phases(), fault.Workspaces(), fault.Restoring(), fault.Committing(), fault.Copying(), fault.Witnessed()), p) {
-			// fault/delegate has the stories of the first, TestFlowsKilled of host/command those of
-			// flows, the tests of tools/scan those of restoring, and its scripts those of copies
-			// and witnesses.
+			// fault/delegate has the stories of the first and fault/witness those of the last,
+			// TestFlowsKilled of host/command has those of flows, the tests of tools/scan those of
+			// restoring, and the scripts of host/command those of copies.
 			continue
 		}
 		launches := !slices.Contains(fault.Driving(), p) || p == fault.AnswerRecorded || p == fault.BeforeMark

@@ -24,7 +24,10 @@ type damage struct {
 	trouble string
 }
 
-func damages() []damage {
+func damages() []damage { return append(actsEarly(), readsWrong()...) }
+
+// actsEarly are damages by which a call begins before it may.
+func actsEarly() []damage {
 	return []damage{
 		{
 			world.Damage{
@@ -49,6 +52,12 @@ func damages() []damage {
 			},
 			judge.Unwitnessed, fenced,
 		},
+	}
+}
+
+// readsWrong are those by which what the log has is taken for something else.
+func readsWrong() []damage {
+	return []damage{
 		{
 			world.Damage{
 				Name: "a log that another host has written to is gone on with", Word: "blind", File: "host/witness/family.go",

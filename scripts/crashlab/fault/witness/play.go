@@ -76,8 +76,8 @@ func carryOut(ctx context.Context, l *lab.Lab, s *script, a plan.Arm, change fun
 	if change != nil {
 		change(x)
 	}
-	ended := errors.Join(x.proceed(ctx), x.stand.close()) // what a person looks at then needs no witness
-	if x.is, err = l.Conclude(ctx, t, ended); err != nil {
+	x.is, err = l.Conclude(ctx, t, x.proceed(ctx))
+	if err := errors.Join(err, x.stand.close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.key(), err)
 	}
 	x.kills += x.stand.kills
@@ -87,7 +87,8 @@ func carryOut(ctx context.Context, l *lab.Lab, s *script, a plan.Arm, change fun
 // patience is how long a run waits for a witness that stays away.
 const patience = time.Second
 
-// configure names the witness to the runs of the world: by the configuration, or by the environment.
+// configure names the witness to the runs of the world: by the configuration, or by the
+// environment.
 func (x *attempt) configure() error {
 	text := "\n[witness]\n"
 	if x.script.staysAway() {
@@ -172,7 +173,7 @@ func (x *attempt) command(args []string) (dead bool, err error) {
 }
 
 // inBackground has a command hand its run over to a process of the run's own, and waits until that
-// one has ended, or asks.
+// one has ended: it does not stay for an answer.
 func (x *attempt) inBackground(args []string) (dead bool, err error) {
 	var arms []string
 	var armed []plan.Arm
@@ -186,7 +187,7 @@ func (x *attempt) inBackground(args []string) (dead bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if _, ok := c.Wait(); !ok || !x.World.WaitDrivers(x.listens) {
+	if _, ok := c.Wait(); !ok || !x.World.WaitDrivers(func() bool { return false }) {
 		return false, fmt.Errorf("%w: agent %s in the background: %w", world.ErrStuck, strings.Join(args, " "), world.ErrLate)
 	}
 	if err := x.Look(); err != nil {
@@ -196,17 +197,6 @@ func (x *attempt) inBackground(args []string) (dead bool, err error) {
 		x.Fired = append(x.Fired, armed...)
 	}
 	return dead, nil
-}
-
-// listens says that somebody is asked, as the witness knows, and that the process in the background
-// does nothing more.
-func (x *attempt) listens() bool {
-	r, err := journal.Load(x.World.State, x.World.Root)
-	if err != nil {
-		return false // it is asked again
-	}
-	asks := slices.ContainsFunc(r.Requests, func(q journal.Request) bool { return q.Status == "open" })
-	return asks && len(judge.CompareHeard(r, x.logs())) == 0
 }
 
 // crashed says that nobody drives the run any more, and who did left it as it was.

@@ -76,17 +76,17 @@ func (s *stand) close() error {
 // meet has an entry meet what befalls the witness, and counts the effects that are there before it
 // is taken.
 func (s *stand) meet(r line.Request) witnesstest.Answer {
-	deed := s.befall(r)
+	fate := s.befall(r)
 	saw, err := s.world.Witness.Counts()
 	if err != nil {
 		s.mu.Lock()
 		s.err = errors.Join(s.err, fmt.Errorf("count the effects at an entry: %w", err))
 		s.mu.Unlock()
 	}
-	return witnesstest.Answer{Deed: deed, Seen: saw}
+	return witnesstest.Answer{Fate: fate, Seen: saw}
 }
 
-func (s *stand) befall(r line.Request) witnesstest.Deed {
+func (s *stand) befall(r line.Request) witnesstest.Fate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Why != "later" { // those come when they come
@@ -135,7 +135,7 @@ func (s *stand) wait(until func()) {
 }
 
 // die kills the witness. In half of the stories it has taken the entry.
-func (s *stand) die() witnesstest.Deed {
+func (s *stand) die() witnesstest.Fate {
 	s.kills++
 	s.err = errors.Join(s.err, s.Down())
 	if s.script.trouble == killed {
