@@ -131,8 +131,14 @@ const checkTime = 20 * time.Second
 // letGo is how long a worker that stops waits for its activities.
 const letGo = 5 * time.Second
 
+// atHand is how many custodies of the fleet a worker keeps in memory, which is some 70 kB each. One
+// that is not among them is read from the engine again when something happens to it: those that
+// wait cost nothing here.
+const atHand = 64
+
 // listen begins to take work from the queues: those of this host, of all hosts, and of the pools.
 func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
+	worker.SetStickyWorkflowCacheSize(atHand)
 	own := worker.New(c, custody.HostQueue+h.Name, worker.Options{
 		DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 2 * mostSlots,
 		MaxHeartbeatThrottleInterval: beat, WorkerStopTimeout: letGo,
