@@ -24,28 +24,49 @@ type adopted struct {
 // end, which is that it moved.
 func (h *Host) adopt(ctx context.Context) (out adopted) {
 	for _, a := range h.homes.all() {
-		runs, err := a.list(ctx)
+		var runs []found
+		err := a.unfinished(ctx, func(r localRun) {
+			if r.Parent == "" && h.homes.of(r.ID).Home == a.Home {
+				runs = append(runs, found{r.ID, r.Status == waiting})
+			}
+		})
 		if err != nil {
 			h.logger.Error("list the runs of a state folder", "folder", a.Home, "error", err)
 			continue
 		}
 		for _, r := range runs {
-			if r.Parent == "" && h.homes.of(r.ID).Home == a.Home {
-				h.adoptRun(ctx, a, r, &out)
-			}
+			h.adoptRun(ctx, a, r, &out)
 		}
 	}
 	return out
 }
 
-func (h *Host) adoptRun(ctx context.Context, a Agent, r localRun, out *adopted) {
+// found is a run that has not ended.
+type found struct {
+	ID    string
+	Waits bool
+}
+
+func (h *Host) adoptRun(ctx context.Context, a Agent, r found, out *adopted) {
+	held, failed := a.held(r.ID)
+	by, err := h.record.by(ctx, r.ID)
+	switch {
+	case errors.Join(failed, err) != nil:
+		out.unread = append(out.unread, r.ID)
+		return
+	case by == "":
+		return // no run of the fleet
+	case by == h.Name && r.Waits && !held: // of which there may be thousands
+		out.waiting = append(out.waiting, r.ID)
+		return
+	}
 	d := &drive{host: h, run: custody.Run{ID: r.ID}, agent: a}
 	if err := d.look(ctx); err != nil {
 		out.unread = append(out.unread, r.ID)
 		return
 	}
-	if d.log.Place == 0 || d.here == nil {
-		return // no run of the fleet
+	if d.here == nil {
+		return
 	}
 	away, err := d.behind()
 	switch {
@@ -55,7 +76,7 @@ func (h *Host) adoptRun(ctx context.Context, a Agent, r localRun, out *adopted) 
 		out.moved = append(out.moved, d.moved(ctx))
 	case d.held:
 		out.living = append(out.living, r.ID)
-	case r.Status == waiting:
+	case r.Waits:
 		out.waiting = append(out.waiting, r.ID)
 	default:
 		out.idle = append(out.idle, r.ID)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -44,15 +45,8 @@ type refusal struct {
 func (a Agent) call(ctx context.Context, out any, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, a.Path, args...)
-	cmd.Env = append(os.Environ(), "AGENT_HOME="+a.Home)
-	if driving(args[0]) {
-		cmd.Env = append(cmd.Env, "AGENT_WITNESS=unix:"+a.Witness)
-	}
-	cmd.WaitDelay = time.Second // a driver may hold on to the pipes
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
+	var stdout bytes.Buffer
+	stderr, err := a.output(ctx, &stdout, args...)
 	what := "agent " + args[0]
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, ctx.Err())
@@ -62,7 +56,7 @@ func (a Agent) call(ctx context.Context, out any, args ...string) error {
 	}
 	var r refusal
 	if json.Unmarshal(stdout.Bytes(), &r) != nil {
-		return a.unread(what, err, stderr.String())
+		return a.unread(what, err, stderr)
 	}
 	if r.Status == "refused" {
 		return &RefusedError{Code: r.Code, Text: r.Error, Exit: r.Exit}
@@ -71,6 +65,20 @@ func (a Agent) call(ctx context.Context, out any, args ...string) error {
 		return fmt.Errorf("%s: read what it printed: %w", what, err)
 	}
 	return nil
+}
+
+// output runs a command, and gives what it says on stderr.
+func (a Agent) output(ctx context.Context, out io.Writer, args ...string) (errs string, err error) {
+	cmd := exec.CommandContext(ctx, a.Path, args...)
+	cmd.Env = append(os.Environ(), "AGENT_HOME="+a.Home)
+	if driving(args[0]) {
+		cmd.Env = append(cmd.Env, "AGENT_WITNESS=unix:"+a.Witness)
+	}
+	cmd.WaitDelay = time.Second // a driver may hold on to the pipes
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &stderr
+	err = cmd.Run()
+	return stderr.String(), err
 }
 
 // unread says how a command ended whose output cannot be read.

@@ -29,6 +29,7 @@ func (e *NotHereError) Error() string { return e.Why }
 // the run, and its driver goes on.
 func (h *Host) Drive(ctx context.Context, in custody.Drive) (custody.Report, error) {
 	defer h.slots.use(in.Run.ID)()
+	defer h.driven(in.Run.ID)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go h.beat(ctx, in.Run.ID)

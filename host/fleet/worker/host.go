@@ -27,8 +27,8 @@ type Host struct {
 	socket *witness.Listener
 
 	mu     sync.Mutex
-	places map[string]custody.Progress // of the runs that are driven here
-	held   map[string]chan struct{}    // of runs that are handed over: closed when a call wants to begin
+	places map[string]*place        // of the runs that are driven here
+	held   map[string]chan struct{} // of runs that are handed over: closed when a call wants to begin
 }
 
 // retryOffer is the time after which an offer that was declined is made again.
@@ -82,7 +82,10 @@ func (h *Host) Fence(ctx context.Context, f custody.Fence) (custody.Report, erro
 // progress is what a heartbeat says of a run.
 func (h *Host) progress(run string) custody.Progress {
 	h.mu.Lock()
-	p := h.places[run]
+	var p custody.Progress
+	if at := h.places[run]; at != nil {
+		p = at.Progress
+	}
 	h.mu.Unlock()
 	if d, why := h.record.silent(); d > 0 {
 		p.Later = why
@@ -90,13 +93,39 @@ func (h *Host) progress(run string) custody.Progress {
 	return p
 }
 
+// place is where a run is. It is known while an activity drives the run: nothing is kept of one that
+// waits or has ended.
+type place struct {
+	custody.Progress
+	drives int // activities
+}
+
+// driven has it noted where a run is, until the function that it returns is called.
+func (h *Host) driven(run string) func() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.places[run]
+	if p == nil {
+		p = &place{}
+		h.places[run] = p
+	}
+	p.drives++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if p.drives--; p.drives == 0 {
+			delete(h.places, run)
+		}
+	}
+}
+
 // place notes where a run is.
 func (h *Host) place(run string, r localRun) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := h.places[run]
-	p.Turn, p.Call = r.Turns, r.Place.String()
-	h.places[run] = p
+	if p := h.places[run]; p != nil {
+		p.Turn, p.Call = r.Turns, r.Place.String()
+	}
 }
 
 // logged notes how far a run is in the log.
@@ -104,11 +133,13 @@ func (h *Host) logged(run string, place, facts int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.places[run]
+	if p == nil {
+		return
+	}
 	p.Log = place
 	if facts > 0 {
 		p.Facts = facts
 	}
-	h.places[run] = p
 }
 
 // stopTime is how long a driver may take to stop: its command may have to settle.

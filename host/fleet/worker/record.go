@@ -67,6 +67,18 @@ func (r *record) last(ctx context.Context, run string) (int64, error) {
 	return place, err
 }
 
+// by is the host whose entry is the last one of a run; "" for none.
+func (r *record) by(ctx context.Context, run string) (string, error) {
+	place, err := r.last(ctx, run)
+	if err != nil || place == 0 {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	e, err := replay.One(ctx, r.log, r.key.Sealer(r.namespace, run), place)
+	return e.By, err
+}
+
 // note keeps when the log last answered.
 func (r *record) note(err error) {
 	r.mu.Lock()

@@ -33,7 +33,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	h := &Host{
 		Config: c, logger: c.Logger, engine: newEngine(), slots: newSlots(c.Slots),
-		places: map[string]custody.Progress{}, held: map[string]chan struct{}{},
+		places: map[string]*place{}, held: map[string]chan struct{}{},
 	}
 	first := Agent{Path: c.Agent, Home: c.Home, Witness: c.Witness}
 	ctx, stop := context.WithCancelCause(ctx)

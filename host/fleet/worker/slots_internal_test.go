@@ -15,7 +15,7 @@ import (
 
 func host(slots int) *Host {
 	return &Host{
-		Config: Config{Name: "h-01"}, slots: newSlots(slots), places: map[string]custody.Progress{}, held: map[string]chan struct{}{},
+		Config: Config{Name: "h-01"}, slots: newSlots(slots), places: map[string]*place{}, held: map[string]chan struct{}{},
 	}
 }
 

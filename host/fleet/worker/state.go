@@ -1,9 +1,12 @@
 package worker
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -133,13 +136,59 @@ func (a Agent) knows(ctx context.Context, run string) (bool, error) {
 	return slices.ContainsFunc(out.Runs, func(r localRun) bool { return r.ID == run }), err
 }
 
-// list describes all runs that have not ended.
+// list describes the runs that are driven: of others there may be thousands.
 func (a Agent) list(ctx context.Context) ([]localRun, error) {
 	var out struct {
 		Runs []localRun `json:"runs"`
 	}
-	err := a.call(ctx, &out, "ls", "--json", "--all", "--status=unfinished")
+	err := a.call(ctx, &out, "ls", "--json", "--all", "--status=queued,running")
 	return out.Runs, err
+}
+
+// unfinished describes all runs that have not ended, one after the other.
+func (a Agent) unfinished(ctx context.Context, each func(localRun)) error {
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	in, out := io.Pipe()
+	read := make(chan error, 1)
+	go func() {
+		err := eachRun(json.NewDecoder(in), each)
+		read <- errors.Join(err, in.CloseWithError(err))
+	}()
+	said, err := a.output(ctx, out, "ls", "--json", "--all", "--status=unfinished")
+	_ = out.Close()
+	if unread := <-read; err != nil || unread != nil {
+		return a.unread("agent ls", cmp.Or(err, unread), said)
+	}
+	return nil
+}
+
+// eachRun reads the runs of a list.
+func eachRun(d *json.Decoder, each func(localRun)) error {
+	_, err := d.Token() // the brace
+	for err == nil {
+		var name json.Token
+		if name, err = d.Token(); err != nil || name == "runs" {
+			break
+		}
+		err = d.Decode(new(json.RawMessage))
+	}
+	if err == nil {
+		var bracket json.Token
+		if bracket, err = d.Token(); err == nil && bracket != json.Delim('[') {
+			err = fmt.Errorf("its runs are %v", bracket)
+		}
+	}
+	for err == nil && d.More() {
+		var r localRun
+		if err = d.Decode(&r); err == nil {
+			each(r)
+		}
+	}
+	if err == nil {
+		_, err = d.Token()
+	}
+	return err
 }
 
 // ended reports whether nothing more becomes of a run.
