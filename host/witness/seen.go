@@ -2,6 +2,7 @@ package witness
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,16 +24,20 @@ func (s seen) last(root string) int64 {
 	return n
 }
 
-// note replaces the place of a log.
+// note replaces the place of a log. It has the same length each time, so that it can be written
+// over: to rename a file over another one may wait for what others have the disk do.
 func (s seen) note(root string, place int64) error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	f, err := os.OpenFile(filepath.Join(s.dir, root), os.O_CREATE|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(s.dir, 0o700); err == nil {
+			f, err = os.OpenFile(filepath.Join(s.dir, root), os.O_CREATE|os.O_WRONLY, 0o600)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.dir, root)
-	if err := os.WriteFile(path+".new", []byte(strconv.FormatInt(place, 10)+"\n"), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	_, err = fmt.Fprintf(f, "%020d\n", place)
+	return errors.Join(err, f.Close())
 }
 
 // forget drops the note of a run that has ended.
