@@ -8,8 +8,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"agent/host/pack"
@@ -81,11 +83,34 @@ func (e *ForeignError) Error() string {
 type Sealer struct {
 	fleet, root string
 	aead        cipher.AEAD
+	packers     *Packers
+}
+
+// Packers make entries small. One takes a megabyte and more time than all the rest of an entry, so
+// they are kept for the next one.
+type Packers struct{ free sync.Pool }
+
+// pack makes content small.
+func (p *Packers) pack(content []byte) ([]byte, error) {
+	var small bytes.Buffer
+	w, ok := p.free.Get().(*flate.Writer)
+	if ok {
+		w.Reset(&small)
+	} else {
+		var err error
+		if w, err = flate.NewWriter(&small, flate.BestSpeed); err != nil {
+			return nil, err
+		}
+	}
+	defer p.free.Put(w)
+	_, err := w.Write(content)
+	err = errors.Join(err, w.Close())
+	return small.Bytes(), err
 }
 
 // Sealer is for the log of a root run.
 func (k Key) Sealer(namespace, root string) *Sealer {
-	s := &Sealer{fleet: k.Fleet(), root: root}
+	s := &Sealer{fleet: k.Fleet(), root: root, packers: new(Packers)}
 	block, err := aes.NewCipher(k.Derive("agent-fleet log " + namespace + " " + root))
 	if err == nil {
 		s.aead, err = cipher.NewGCM(block)
@@ -93,6 +118,12 @@ func (k Key) Sealer(namespace, root string) *Sealer {
 	if err != nil {
 		panic(err) // the key has the right length
 	}
+	return s
+}
+
+// With has the sealer use packers that it shares with others.
+func (s *Sealer) With(p *Packers) *Sealer {
+	s.packers = p
 	return s
 }
 
@@ -117,14 +148,7 @@ func (s *Sealer) Seal(place int64, e Entry) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal an entry: %w", err)
 	}
-	var small bytes.Buffer
-	w, err := flate.NewWriter(&small, flate.BestSpeed)
-	if err == nil {
-		_, err = w.Write(content)
-	}
-	if err == nil {
-		err = w.Close()
-	}
+	small, err := s.packers.pack(content)
 	if err != nil {
 		return nil, fmt.Errorf("seal an entry: %w", err)
 	}
@@ -132,7 +156,7 @@ func (s *Sealer) Seal(place int64, e Entry) ([]byte, error) {
 	bound := s.bound(out, place)
 	nonce := make([]byte, s.aead.NonceSize())
 	rand.Read(nonce) // never fails: crypto/rand ends the process instead
-	return s.aead.Seal(append(out, nonce...), nonce, small.Bytes(), bound), nil
+	return s.aead.Seal(append(out, nonce...), nonce, small, bound), nil
 }
 
 // bound is what an entry is bound to.

@@ -25,7 +25,7 @@ type family struct {
 }
 
 func newFamily(s *server, root string) *family {
-	f := &family{server: s, root: root, seal: s.key.Sealer(s.Namespace, root), turn: make(chan struct{}, 1), state: replay.NewState(root)}
+	f := &family{server: s, root: root, seal: s.key.Sealer(s.Namespace, root).With(&s.packers), turn: make(chan struct{}, 1), state: replay.NewState(root)}
 	f.turn <- struct{}{}
 	return f
 }
@@ -74,10 +74,11 @@ func (f *family) decide(ctx context.Context, q line.Request) line.Reply {
 		f.reached(true)
 		return f.taken(q.Place, e)
 	}
-	if _, err := f.state.Check(q.Place, e); err != nil {
+	c, err := f.state.Check(q.Place, e)
+	if err != nil {
 		return f.unfit(err)
 	}
-	return f.create(ctx, q.Place, e)
+	return f.create(ctx, c)
 }
 
 // within gives a request to the log its time.
@@ -96,7 +97,8 @@ func (f *family) catchUp(ctx context.Context) error {
 }
 
 // create puts an entry into the log, at the place behind the last that was read.
-func (f *family) create(ctx context.Context, place int64, e seal.Entry) line.Reply {
+func (f *family) create(ctx context.Context, c *replay.Change) line.Reply {
+	place, e := c.Place, c.Entry
 	data, err := f.seal.Seal(place, e)
 	if err != nil {
 		return line.Reply{Refused: err.Error()}
@@ -104,9 +106,7 @@ func (f *family) create(ctx context.Context, place int64, e seal.Entry) line.Rep
 	unknown := f.within(ctx, func(ctx context.Context) error { return f.log.Create(ctx, f.root, place, data) })
 	if unknown == nil {
 		f.reached(true)
-		if err := f.state.Add(place, e); err != nil { // it was checked
-			return line.Reply{Refused: err.Error()}
-		}
+		c.Apply(f.state)
 		return line.Reply{OK: &line.OK{Place: place}}
 	}
 	// Whatever the error, what stands there now decides.

@@ -50,6 +50,7 @@ type server struct {
 	log log.Log
 	key seal.Key
 	Options
+	packers seal.Packers
 
 	mu       sync.Mutex
 	families map[string]*family

@@ -84,14 +84,14 @@ func (s *State) Add(place int64, e seal.Entry) error {
 	if err != nil {
 		return err
 	}
-	c.apply(s)
+	c.Apply(s)
 	return nil
 }
 
-// change is what an entry changes in a state.
-type change struct {
-	place  int64
-	entry  seal.Entry
+// Change is what an entry changes in a state.
+type Change struct {
+	Place  int64
+	Entry  seal.Entry
 	digest []byte
 
 	runs    map[string]line.Stand
@@ -101,9 +101,10 @@ type change struct {
 	bodies  map[[32]byte]bool
 }
 
-func (c *change) apply(s *State) {
-	e := c.entry
-	s.Place, s.By, s.Epoch, s.At, s.Why, s.Fence, s.digest = c.place, e.By, e.Epoch, e.At, e.Why, e.Fence(), c.digest
+// Apply takes the entry in, which is in the log now. The state is the one that it was checked with.
+func (c *Change) Apply(s *State) {
+	e := c.Entry
+	s.Place, s.By, s.Epoch, s.At, s.Why, s.Fence, s.digest = c.Place, e.By, e.Epoch, e.At, e.Why, e.Fence(), c.digest
 	if e.Over && !s.Over {
 		s.Over, s.ended = true, fmt.Sprintf("%s at %s: %s", e.By, e.At.Format(time.RFC3339), e.Why)
 	}
@@ -126,11 +127,11 @@ func (c *change) apply(s *State) {
 }
 
 // Check says whether an entry can take the next place.
-func (s *State) Check(place int64, e seal.Entry) (*change, error) {
+func (s *State) Check(place int64, e seal.Entry) (*Change, error) {
 	if place != s.Place+1 {
 		return nil, fmt.Errorf("place %d cannot be taken: the log ends with place %d", place, s.Place)
 	}
-	c := &change{place: place, entry: e, runs: map[string]line.Stand{}, threads: map[string]string{}, known: map[string]bool{}, bodies: map[[32]byte]bool{}}
+	c := &Change{Place: place, Entry: e, runs: map[string]line.Stand{}, threads: map[string]string{}, known: map[string]bool{}, bodies: map[[32]byte]bool{}}
 	var err error
 	if c.digest, err = seal.Digest(e.Records); err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func (s *State) Check(place int64, e seal.Entry) (*change, error) {
 }
 
 // records checks what an entry brings.
-func (c *change) records(s *State, all []pack.Record) error {
+func (c *Change) records(s *State, all []pack.Record) error {
 	for i := range all {
 		if members(&all[i]) != 1 {
 			return fmt.Errorf("record %d has not one member", i+1)
@@ -192,7 +193,7 @@ func (c *change) records(s *State, all []pack.Record) error {
 }
 
 // run checks the new facts of a run.
-func (c *change) run(s *State, r *pack.Run, facts []pack.Record) error {
+func (c *Change) run(s *State, r *pack.Run, facts []pack.Record) error {
 	if err := log.CheckRoot(r.ID); err != nil {
 		return err
 	}
