@@ -30,6 +30,9 @@ type Witness struct {
 	listener net.Listener // nil while it is down
 	meets    func(line.Request) Answer
 	logs     map[string][]Entry
+	lost     *Entry // the last one of the log of lacks, which had so many; nil for none
+	lacks    string
+	had      int
 	later    string // why it answers later
 	only     string // what that is about begins so
 	fenced   string // the host that has everything
@@ -174,6 +177,30 @@ func (w *Witness) Say(word, more string) error {
 	return nil
 }
 
+// Forget has the log of a family lack its last entry, as an older copy of it does.
+func (w *Witness) Forget(root string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.logs[root]); n > 0 {
+		w.lost, w.lacks = &w.logs[root][n-1], root
+		w.logs[root] = w.logs[root][: n-1 : n-1]
+		w.had = n
+	}
+}
+
+// Remember has the log be whole again. It says whether the older one was left as it was.
+func (w *Witness) Remember() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost == nil {
+		return true
+	}
+	log := w.logs[w.lacks]
+	same := len(log) == w.had-1
+	w.logs[w.lacks], w.lost = append(log[:w.had-1:w.had-1], *w.lost), nil
+	return same
+}
+
 // Roots are the families of which it has heard.
 func (w *Witness) Roots() []string {
 	w.mu.Lock()
@@ -270,7 +297,9 @@ func (w *Witness) append(r line.Request, a Answer) *line.Reply {
 	case r.Place == n+1:
 		w.logs[r.Root] = append(log, Entry{Why: r.Why, Records: r.Records, Seen: a.Seen})
 		reply.OK = &line.OK{Place: r.Place}
-	case r.Place > 0 && r.Place <= n && log[r.Place-1].By == "" && reflect.DeepEqual(log[r.Place-1].Records, r.Records):
+	case r.Place > n+1:
+		reply.Refused = fmt.Sprintf("the log ends with place %d", n)
+	case r.Place == n && n > 0 && log[n-1].By == "" && reflect.DeepEqual(log[r.Place-1].Records, r.Records):
 		reply.OK = &line.OK{Place: r.Place}
 	default:
 		reply.Fenced = &line.Fenced{Place: r.Place, By: "somebody"}

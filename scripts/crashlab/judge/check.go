@@ -213,7 +213,9 @@ func (h *History) status(x journal.Fact, b journal.Body) bool {
 		h.leadsTo, h.parked = "waiting", true
 	case journal.Replied, journal.Closed:
 		delete(h.Asked, b.ID)
-		h.leadsTo = "running"
+		if x.Kind == journal.Replied || h.leadsTo != "interrupted" { // one is closed there that went elsewhere
+			h.leadsTo = "running"
+		}
 	case journal.Completed, journal.Failed, journal.Cancelled:
 		h.leadsTo = map[int64]string{journal.Completed: "completed", journal.Failed: "failed", journal.Cancelled: "cancelled"}[x.Kind]
 		h.Answer = b.Text

@@ -120,6 +120,18 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A question that is closed because its run went elsewhere leaves that as it is.
+func TestClosedElsewhere(t *testing.T) {
+	rows := append(whole()[:5], row{journal.Opened, 1, `{"request":{"id":"p-1"}}`}, row{journal.Interrupted, 1, `{"cause":"moved"}`}, row{journal.Closed, 1, `{"id":"p-1"}`})
+	for status, want := range map[string]string{"interrupted": "", "running": Broken} {
+		r := write(rows)
+		r.Runs[0].Status = status
+		if _, f := Check(r, func(string) bool { return true }); kinds(f) != want {
+			t.Errorf("%s: found %q, want %q: %v", status, kinds(f), want, f)
+		}
+	}
+}
+
 // Rows that do not agree with the facts, and rows that are not there.
 func TestCheckRows(t *testing.T) {
 	for name, change := range map[string]func(*journal.Record){

@@ -52,6 +52,20 @@ func actsEarly() []damage {
 			},
 			judge.Unwitnessed, fenced,
 		},
+		{
+			world.Damage{
+				Name: "who slept goes on without asking the witness again", Word: "rested", File: "host/drive/flush.go",
+				Text: "			if err := cl.still(ctx, l.place); err != nil {\n", Change: "			if err := cl.still(ctx, l.place); err != nil && !(<asked>) {\n",
+			},
+			Late, asleep,
+		},
+		{
+			world.Damage{
+				Name: "an older log is written to", Word: "trustful", File: "host/witness/family.go",
+				Text: "reply.OK.Place < before {\n", Change: "reply.OK.Place < before && !(<asked>) {\n",
+			},
+			judge.Forked, older,
+		},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/recovery/fault"
 	"agent/scripts/crashlab/journal"
 	"agent/scripts/crashlab/judge"
 	"agent/scripts/crashlab/lab"
@@ -20,6 +21,9 @@ import (
 	"agent/scripts/crashlab/trial"
 	"agent/scripts/crashlab/world"
 )
+
+// Late is the kind of finding of an effect that nobody was allowed any more.
+const Late = "effect though another host has the run"
 
 // attempt is a script on its way.
 type attempt struct {
@@ -114,7 +118,7 @@ func (x *attempt) proceed(ctx context.Context) error {
 		if args == nil || err != nil {
 			return err
 		}
-		if x.script.trouble == fenced && x.stand.was() {
+		if x.stand.given() {
 			if over++; over > 1 && x.moved() {
 				return x.stays(ctx)
 			}
@@ -143,7 +147,11 @@ func (x *attempt) step(args []string) error {
 		return err
 	}
 	logs := x.logs()
-	f := judge.CompareLogs(x.Record, x.Histories, logs, saw)
+	var f judge.Findings
+	if x.stand.torn {
+		f.Add(judge.Forked, "an older copy of the log was written to, though the last place of the whole one was seen")
+	}
+	f = append(f, judge.CompareLogs(x.Record, x.Histories, logs, saw)...)
 	f = append(f, judge.CompareCauses(x.Record, x.stand.given(), x.script.staysAway())...)
 	if !dead && !withheld && !x.stand.given() {
 		f = append(f, judge.CompareHeard(x.Record, logs)...)
@@ -157,7 +165,10 @@ func (x *attempt) step(args []string) error {
 // command carries out a command, and kills it where chance says so. It says whether who drives was
 // killed.
 func (x *attempt) command(args []string) (dead bool, err error) {
-	if x.script.detached && !x.here {
+	switch {
+	case x.script.trouble == asleep && !x.stand.given():
+		return false, x.asleep(args)
+	case x.script.detached && !x.here:
 		return x.inBackground(args)
 	}
 	if x.rng == nil || x.left == 0 {
@@ -172,8 +183,38 @@ func (x *attempt) command(args []string) (dead bool, err error) {
 	return dead, err
 }
 
+// asleepFor is longer than the word of a witness holds.
+const asleepFor = 5200 * time.Millisecond
+
+// asleep stops who drives behind an answer of the witness, gives the run to another host, and lets
+// it go on after a while: nothing that the answer allowed begins any more.
+func (x *attempt) asleep(args []string) error {
+	s, err := x.Halt(args, plan.Arm{Command: x.Commands, Point: string(fault.AfterWitness), Pass: x.script.entry})
+	if s == nil || err != nil {
+		return err
+	}
+	x.Fired = x.Fired[:len(x.Fired)-1] // nobody was killed
+	before, err := x.World.Witness.Counts()
+	if err != nil {
+		return err
+	}
+	x.stand.give()
+	<-time.After(asleepFor)
+	if err := s.Release(""); err != nil {
+		return err
+	}
+	if _, err := x.WaitEnd(s.Command); err != nil {
+		return err
+	}
+	after, err := x.World.Witness.Counts()
+	if err == nil && fmt.Sprint(before) != fmt.Sprint(after) {
+		x.Found.Add(Late, "who drives slept when host %s took the run, and then: the effects were %v and are %v", otherHost, before, after)
+	}
+	return err
+}
+
 // inBackground has a command hand its run over to a process of the run's own, and waits until that
-// one has ended: it does not stay for an answer.
+// one has ended: it does not stay for an answer. Who was to be killed may have been.
 func (x *attempt) inBackground(args []string) (dead bool, err error) {
 	var arms []string
 	var armed []plan.Arm
@@ -187,16 +228,17 @@ func (x *attempt) inBackground(args []string) (dead bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if _, ok := c.Wait(); !ok || !x.World.WaitDrivers(func() bool { return false }) {
+	o, ok := c.Wait()
+	if !ok || !x.World.WaitDrivers(func() bool { return false }) {
 		return false, fmt.Errorf("%w: agent %s in the background: %w", world.ErrStuck, strings.Join(args, " "), world.ErrLate)
 	}
 	if err := x.Look(); err != nil {
 		return false, err
 	}
-	if dead = x.crashed(); dead {
+	if x.crashed() || o.Code != 0 {
 		x.Fired = append(x.Fired, armed...)
 	}
-	return dead, nil
+	return len(armed) > 0, nil
 }
 
 // crashed says that nobody drives the run any more, and who did left it as it was.
@@ -243,7 +285,7 @@ func (x *attempt) stays(ctx context.Context) error {
 		return err
 	}
 	run := x.top().Run.ID
-	x.here = true
+	x.here, x.Arms = true, nil
 	if err := x.step([]string{"resume", run}); err != nil {
 		return err
 	}
@@ -256,7 +298,7 @@ func (x *attempt) stays(ctx context.Context) error {
 		x.Found.Add(judge.Silent, "agent resume %s of a run that host %s has ends with %d: %s", run, otherHost, o.Code, o.Text)
 	}
 	if fmt.Sprint(before) != fmt.Sprint(after) {
-		x.Found.Add(judge.Twice, "host %s has run %s, and here it goes on: the effects were %v and are %v", otherHost, run, before, after)
+		x.Found.Add(Late, "host %s has run %s, and here it goes on: the effects were %v and are %v", otherHost, run, before, after)
 	}
 	if len(x.Found) > 0 {
 		return trial.ErrFound

@@ -26,7 +26,7 @@ const atEntry = 6
 func scripts(c lab.Choice) (out []*script) {
 	if c.Short && c.Only == "" {
 		for n, p := range points() {
-			out = append(out, passing(troubles()[n%len(troubles())], p, "", n, n%4 == 0)...)
+			out = append(out, passing(troubles()[n%(len(troubles())-1)], p, "", n, n%4 == 0)...)
 		}
 		for n, trouble := range troubles()[1:] {
 			out = append(out, newScript(trouble, 2, nowhere, "", tools()[n%3], "first", "anthropic"))
@@ -36,11 +36,18 @@ func scripts(c lab.Choice) (out []*script) {
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 19))
 	for n, trouble := range troubles() {
+		if trouble == asleep {
+			out = append(out, sleepers()...)
+			continue
+		}
 		for m, p := range points() {
-			then := points()[(n*5+m*7+3)%len(points())]
 			out = append(out, passing(trouble, p, "", n+m*3, false)...)
-			out = append(out, passing(trouble, p, then, n+m, false)...)
-			out = append(out, passing(trouble, p, "", n+m*5, true)...)
+			if m%2 == n%2 {
+				then := points()[(n*5+m*7+3)%len(points())]
+				out = append(out, passing(trouble, p, then, n+m, false)...)
+			} else {
+				out = append(out, passing(trouble, p, "", n+m*5, true)...)
+			}
 		}
 		for m, p := range fault.Witnessed() {
 			for k := range tools() {
@@ -53,6 +60,16 @@ func scripts(c lab.Choice) (out []*script) {
 		out = append(out, byTool(trouble, rng)...)
 	}
 	return once(out)
+}
+
+// sleepers list the stories in which who drives sleeps: nobody is killed in them.
+func sleepers() (out []*script) {
+	for k, tool := range tools() {
+		for entry := 1; entry <= atEntry; entry++ {
+			out = append(out, newScript(asleep, entry, nowhere, "", tool, []string{"first", "limit"}[(k+entry)%2], "anthropic"))
+		}
+	}
+	return out
 }
 
 // byTool lists the stories of a trouble at each entry, and those with kills at any moment.

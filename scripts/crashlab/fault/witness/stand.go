@@ -32,6 +32,7 @@ type stand struct {
 	left     int           // times that the trouble still comes
 	met      bool          // it came
 	gave     bool          // another host has a run
+	torn     bool          // an older copy of its log was written to
 	withheld bool          // it did not answer, or was not there, in this command
 	back     chan struct{} // is closed when it answers again; nil while it does
 	kills    int
@@ -47,8 +48,13 @@ const slowness = 200 * time.Millisecond
 // soon is when a witness that was killed is there again.
 const soon = 200 * time.Millisecond
 
-// staysAway says that the witness may be away for longer than a run waits.
-func (s *script) staysAway() bool { return s.trouble == gone || s.trouble == silent }
+// staysAway says that the witness may be away, or not be believed, for longer than a run waits.
+func (s *script) staysAway() bool {
+	return s.trouble == gone || s.trouble == silent || s.trouble == older
+}
+
+// gives says that another host gets the run.
+func (s *script) gives() bool { return s.trouble == fenced || s.trouble == asleep }
 
 func newStand(s *script, w *world.World) (*stand, error) {
 	dir, err := os.MkdirTemp("", "w") // a socket's path is short
@@ -102,7 +108,7 @@ func (s *stand) befall(r line.Request) witnesstest.Fate {
 		s.wait(func() { <-back })
 		return witnesstest.Take
 	}
-	if s.left == 0 || s.heard < s.script.entry || r.Why == "later" || s.script.trouble == well {
+	if s.left == 0 || s.heard < s.script.entry || r.Why == "later" || s.script.trouble == well || s.script.trouble == asleep {
 		return witnesstest.Take
 	}
 	s.left--
@@ -119,6 +125,13 @@ func (s *stand) befall(r line.Request) witnesstest.Fate {
 		s.Give(r.Root, otherHost)
 	case killed, gone:
 		return s.die()
+	case older:
+		s.kills++
+		s.withheld = true
+		s.err = errors.Join(s.err, s.Down())
+		s.Forget(r.Root)
+		go s.rise()
+		return witnesstest.Drop
 	case silent:
 		s.withheld, s.back = true, make(chan struct{})
 		back := s.back
@@ -167,6 +180,7 @@ func (s *stand) recover() (withheld bool, err error) {
 		close(s.back)
 		s.back = nil
 	}
+	s.torn = s.torn || !s.Remember()
 	withheld, err = s.withheld, s.err
 	s.withheld, s.err = false, nil
 	return withheld, err
@@ -177,6 +191,16 @@ func (s *stand) was() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.met
+}
+
+// give gives all runs to another host.
+func (s *stand) give() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.met, s.gave = true, true
+	for _, root := range s.Roots() {
+		s.Give(root, otherHost)
+	}
 }
 
 // given says that another host has a run.
