@@ -10,6 +10,7 @@ import (
 
 	"agent/db"
 	"agent/host/drive"
+	"agent/host/witness/line"
 	"agent/host/witness/witnesstest"
 	"agent/recovery/journal"
 )
@@ -149,5 +150,69 @@ func TestAWitnessThatHangs(t *testing.T) {
 	}
 	if log := st.heard.Heard(st.run.Run); len(log) != 1 || witnesstest.Whole(log) != nil {
 		t.Errorf("%d entries: %v", len(log), witnesstest.Whole(log))
+	}
+}
+
+// An entry of which nobody knows whether it was taken is in the log once, if it was and if it was
+// not, and that is no sign of another host. Promise 2 of the fleet.
+func TestAnEntryIsLostOnTheWay(t *testing.T) {
+	for name, fate := range map[string]witnesstest.Fate{"taken": witnesstest.Lose, "not taken": witnesstest.Drop, "later": witnesstest.Later} {
+		st := newStage(t)
+		w, asked := st.process(), 0
+		w.patience = time.Minute
+		st.heard.Meet(func(line.Request) witnesstest.Answer {
+			if asked++; asked == 1 {
+				return witnesstest.Answer{Fate: fate}
+			}
+			return witnesstest.Answer{}
+		})
+		if err := st.tell(w); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		st.note("one")
+		if err := st.tell(w); err != nil {
+			t.Errorf("%s, and then: %v", name, err)
+		}
+		if log := st.heard.Heard(st.run.Run); len(log) != 2 || witnesstest.Whole(log) != nil || asked != 3 {
+			t.Errorf("%s: %d entries, %d requests: %v", name, len(log), asked, witnesstest.Whole(log))
+		}
+	}
+}
+
+// A witness that was killed is waited for, and one that comes back with an older log is not
+// believed.
+func TestAWitnessThatIsKilled(t *testing.T) {
+	st := newStage(t)
+	w := st.process()
+	if err := errors.Join(st.tell(w), st.heard.Down()); err != nil {
+		t.Fatal(err)
+	}
+	st.note("one")
+	var refused *drive.WitnessError
+	if err := st.tell(w); !errors.As(err, &refused) {
+		t.Errorf("it is gone: %v", err)
+	}
+	if err := errors.Join(st.heard.Up(), st.tell(w), st.heard.Down()); err != nil {
+		t.Fatal(err)
+	}
+	st.heard.Forget(st.run.Run)
+	if err := st.heard.Up(); err != nil {
+		t.Fatal(err)
+	}
+	st.note("two")
+	if err := st.tell(w); !errors.As(err, &refused) {
+		t.Errorf("its log is older: %v", err)
+	}
+	if !st.heard.Remember() {
+		t.Error("the older log was written to")
+	}
+	if err := st.tell(w); err != nil {
+		t.Errorf("its log is whole again: %v", err)
+	}
+	st.heard.Give(st.run.Run, "h-11")
+	st.note("three")
+	var fenced *drive.FencedError
+	if err := st.tell(w); !errors.As(err, &fenced) || fenced.By != "h-11" {
+		t.Errorf("another host has it: %v", err)
 	}
 }

@@ -208,11 +208,15 @@ func (w *Witness) Roots() []string {
 	return slices.Sorted(maps.Keys(w.logs))
 }
 
-// Heard are the entries of a family.
+// Heard are the entries of a family, with one that an older copy lacks.
 func (w *Witness) Heard(root string) []Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.logs[root])
+	log := slices.Clone(w.logs[root])
+	if w.lost != nil && root == w.lacks {
+		log = slices.Insert(log, w.had-1, *w.lost)
+	}
+	return log
 }
 
 func (w *Witness) serve(c net.Conn) {

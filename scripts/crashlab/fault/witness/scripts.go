@@ -55,7 +55,9 @@ func scripts(c lab.Choice) (out []*script) {
 			}
 		}
 		for m, p := range family(trouble, 1, nowhere).points() {
-			out = append(out, family(trouble, 1+(n+m)%8, p))
+			if m%2 == n%2 {
+				out = append(out, family(trouble, 1+(n+m)%8, p))
+			}
 		}
 		out = append(out, byTool(trouble, rng)...)
 	}
@@ -75,8 +77,8 @@ func sleepers() (out []*script) {
 // byTool lists the stories of a trouble at each entry, and those with kills at any moment.
 func byTool(trouble string, rng *rand.Rand) (out []*script) {
 	for k, tool := range tools() {
-		for entry := 1; entry <= atEntry && (entry == 1 || trouble != well && trouble != slow); entry++ {
-			out = append(out, newScript(trouble, entry, nowhere, "", tool, []string{"first", "limit"}[(k+entry)%2], "anthropic"))
+		for entry := 1 + k%2; entry <= atEntry && (entry == 1 || trouble != well && trouble != slow); entry += 2 {
+			out = append(out, newScript(trouble, entry, nowhere, "", tool, []string{"first", "limit"}[(k/2+entry/2)%2], "anthropic"))
 		}
 		for range 2 {
 			s := newScript(trouble, 1+rng.IntN(atEntry), nowhere, "", tool, "first", "anthropic")

@@ -33,6 +33,7 @@ type stand struct {
 	met      bool          // it came
 	gave     bool          // another host has a run
 	torn     bool          // an older copy of its log was written to
+	ages     int           // commands behind this one that meet the older copy
 	withheld bool          // it did not answer, or was not there, in this command
 	back     chan struct{} // is closed when it answers again; nil while it does
 	kills    int
@@ -62,6 +63,9 @@ func newStand(s *script, w *world.World) (*stand, error) {
 		return nil, err
 	}
 	st := &stand{script: s, world: w, dir: dir, left: 1, slow: slowness}
+	if s.trouble == older { // who is there meanwhile does not ask how far the log is; who comes next does
+		st.ages = 1
+	}
 	if s.trouble == later {
 		st.left = 2
 	}
@@ -180,9 +184,13 @@ func (s *stand) recover() (withheld bool, err error) {
 		close(s.back)
 		s.back = nil
 	}
-	s.torn = s.torn || !s.Remember()
 	withheld, err = s.withheld, s.err
-	s.withheld, s.err = false, nil
+	s.err = nil
+	if s.withheld && s.ages > 0 {
+		s.ages--
+		return withheld, err
+	}
+	s.withheld, s.torn = false, s.torn || !s.Remember()
 	return withheld, err
 }
 

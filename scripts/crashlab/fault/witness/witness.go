@@ -43,7 +43,7 @@ const (
 	killed = "killed" // it is killed, with an entry that it took or not, and is soon there again
 	gone   = "gone"   // it is killed, and there again when the command has ended
 	silent = "silent" // it says nothing until the command has ended, and takes the entry then
-	older  = "older"  // it is killed, and until the command has ended there with a log that lacks its last entry
+	older  = "older"  // it is killed, and for two commands there with a log that lacks its last entry
 	fenced = "fenced" // another host has the run
 	asleep = "asleep" // likewise, while who drives sleeps behind the answer to an entry
 )
