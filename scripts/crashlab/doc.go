@@ -23,10 +23,11 @@
 // Without -for, -only or a chosen part the pass ends with the faults of the machine: disks that
 // fill, fail, turn read-only or are slow, power cuts, clocks that jump, another boot, panics, and
 // with what people and other processes do: signals, cancels, messages, takeovers, decisions on
-// calls that are asked for again, also in other words, states that are taken away or put back
-// (faults.go lists them). Disks and boots need mounts, which the lab makes in a mount namespace of
-// its own, so that nothing is left when it is killed. What this machine or this user cannot have
-// (an ordinary user has no mounts) is named at the start as not tried, which is no failure.
+// calls that are asked for again, also in other words, states that are taken away or put back,
+// witnesses that are killed, silent or cut off (faults.go lists them). Disks and boots need mounts,
+// which the lab makes in a mount namespace of its own, so that nothing is left when it is killed.
+// What this machine or this user cannot have (an ordinary user has no mounts) is named at the start
+// as not tried, which is no failure.
 //
 // On two cores -short takes four minutes; the whole pass about an hour and a half, 45 minutes of it
 // for the faults, panics, signals, cancels and takeovers; -every-shape about two hours. Every

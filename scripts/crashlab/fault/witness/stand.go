@@ -54,9 +54,6 @@ func (s *script) staysAway() bool {
 	return s.trouble == gone || s.trouble == silent || s.trouble == older
 }
 
-// gives says that another host gets the run.
-func (s *script) gives() bool { return s.trouble == fenced || s.trouble == asleep }
-
 func newStand(s *script, w *world.World) (*stand, error) {
 	dir, err := os.MkdirTemp("", "w") // a socket's path is short
 	if err != nil {
@@ -192,13 +189,6 @@ func (s *stand) recover() (withheld bool, err error) {
 	}
 	s.withheld, s.torn = false, s.torn || !s.Remember()
 	return withheld, err
-}
-
-// was says that the trouble has come.
-func (s *stand) was() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.met
 }
 
 // give gives all runs to another host.
