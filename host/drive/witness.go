@@ -178,16 +178,16 @@ func (cl *caller) unwitnessed(ctx context.Context, why error) error {
 	cl.pending = nil
 	switch {
 	case errors.As(why, &fenced):
-		cl.stopFenced()
+		where := fenced.Where() + cl.stopFenced()
 		if _, err := cl.inbox.takeAnswer(ctx); err != nil { // somebody may have answered what is open
 			return err
 		}
 		if o := cl.state.Open; o != nil {
-			cl.record(journal.RunInterrupted{Cause: journal.CauseMoved, Detail: fenced.Where()},
+			cl.record(journal.RunInterrupted{Cause: journal.CauseMoved, Detail: where},
 				journal.RequestClosed{ID: o.ID, Status: "cancelled", Reason: "the run went " + fenced.Where() + ", where it is asked", Again: true})
 			return errors.Join(cl.flush(ctx), errLeave)
 		}
-		return cl.interrupt(ctx, journal.CauseMoved, fenced.Where())
+		return cl.interrupt(ctx, journal.CauseMoved, where)
 	case ctx.Err() != nil:
 		return nil // the loop looks at the context before anything else begins
 	case cl.state.Status == recovery.StatusWaiting:
@@ -197,19 +197,23 @@ func (cl *caller) unwitnessed(ctx context.Context, why error) error {
 	return cl.interrupt(ctx, journal.CauseLog, why.Error())
 }
 
-// stopFenced ends the commands of a run that another host has.
-func (cl *caller) stopFenced() {
+// stopFenced ends the commands of a run that another host has, and names them for the record.
+func (cl *caller) stopFenced() (ended string) {
 	j := cl.judge()
 	for _, c := range cl.state.Turns.Unsettled() {
 		if c.Phase != journal.PhaseStarted || !j.goesOn(cl.state, c) {
 			continue
 		}
 		t, err := j.tools.Get(c.Tool)
-		if a, ok := t.(tools.Process); ok && err == nil {
-			err = a.Stop(callFor(cl.state, c), "another host has the run")
+		a, ok := t.(tools.Process)
+		if ok && err == nil {
+			if err = a.Stop(callFor(cl.state, c), "another host has the run"); err == nil {
+				ended += fmt.Sprintf("; ended here: call %s %s", c.Place, c.Tool)
+			}
 		}
 		if err != nil {
 			cl.p.Warn(cl.state.Created.Run, "end call %s, since another host has the run: %v", c.ID, err)
 		}
 	}
+	return ended
 }
