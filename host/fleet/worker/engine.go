@@ -5,7 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // engine notes when the engine was last heard of.
@@ -27,5 +29,20 @@ func (e *engine) intercept(ctx context.Context, method string, q, r any, c *grpc
 	if err == nil {
 		e.heard.Store(int64(time.Since(e.begun)))
 	}
+	if task, ok := r.(*workflowservice.PollActivityTaskQueueResponse); ok && err == nil && task.GetStartedTime() != nil {
+		byThisClock(task, time.Now())
+	}
 	return err
+}
+
+// byThisClock has a task that has just begun have its times by the clock of this machine, whatever
+// that says: the SDK takes how long the task may take from them.
+func byThisClock(task *workflowservice.PollActivityTaskQueueResponse, now time.Time) {
+	ahead := now.Sub(task.GetStartedTime().AsTime())
+	for _, t := range []*timestamppb.Timestamp{task.GetScheduledTime(), task.GetCurrentAttemptScheduledTime(), task.GetStartedTime()} {
+		if t != nil {
+			at := timestamppb.New(t.AsTime().Add(ahead))
+			t.Seconds, t.Nanos = at.Seconds, at.Nanos
+		}
+	}
 }
