@@ -153,7 +153,8 @@ func (s State) failed(at time.Time, f Failed) State {
 }
 
 // silent gives the host that kept silent another chance, until its time is over. It counts the time
-// that the host had, and not what the clock says: when the engine itself was away, the host was not.
+// that the host had, and not what the clock says: when the engine itself was away, the host was not,
+// and takes the run up again. Only one that may not be away at all gets no chance.
 func (s State) silent(at time.Time, e Silent) State {
 	if e.Last != nil {
 		s = s.learn(e.Last.Facts, e.Last.Log, e.Last.Turn)
@@ -171,7 +172,7 @@ func (s State) silent(at time.Time, e Silent) State {
 	case s.Cancel && s.Silence >= cancelLimit:
 		s.Gone = true
 		return s.goOn(at)
-	case !s.Cancel && s.Silence >= s.away():
+	case !s.Cancel && s.Silence >= s.away() && (!e.Began || s.away() == 0):
 		s.Reason = fmt.Sprintf("%s is silent since %s", s.Host, s.SilentAt.UTC().Format("15:04:05"))
 		s = s.leave(at, "silent")
 		return s.onward(at)

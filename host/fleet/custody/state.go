@@ -11,6 +11,7 @@ const DefaultAway = 5 * time.Minute
 const (
 	startLimit  = 2 * time.Minute  // for a host to take up a Drive
 	beatLimit   = 20 * time.Second // between two heartbeats
+	chance      = 10 * time.Second // for a silent host to take up a Drive, at the least
 	exclusion   = 10 * time.Minute // for which a host that lost or refused a run is not offered it
 	namedLimit  = time.Minute      // for a host that a move names to take the run
 	otherLimit  = time.Minute      // for another host to take a run whose host has no log

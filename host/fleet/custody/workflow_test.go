@@ -90,9 +90,19 @@ func TestASilentHostLosesTheRun(t *testing.T) {
 	f := newFleet(t)
 	f.script(lost(custody.Progress{Facts: 7, Log: 2, Turn: 1}), done)
 	r := run
-	r.Away = 20 * time.Second // what one silence is worth
+	r.Away = -1
 	f.run(r)
 	f.want("offer pool/ []", "host/h-1 start", "offer pool/ [h-1]", "host/h-2 resume")
+}
+
+// A heartbeat that did not come may say that the engine was away.
+func TestASilentHostIsAskedOnceMore(t *testing.T) {
+	f := newFleet(t)
+	f.script(lost(custody.Progress{Facts: 7, Log: 2, Turn: 1}), done)
+	r := run
+	r.Away = 20 * time.Second // what one silence is worth
+	f.run(r)
+	f.want("offer pool/ []", "host/h-1 start", "host/h-1 resume")
 }
 
 func TestAPlannedMove(t *testing.T) {
