@@ -83,13 +83,59 @@ func (h *Host) adoptRun(ctx context.Context, a Agent, r found, out *adopted) {
 	}
 }
 
-// moved ends the copy of a run that went on elsewhere: whoever tries to drive it hears from the log
-// that it is fenced, records it, and ends the commands that go on.
-func (d *drive) moved(ctx context.Context) string {
-	if !d.held && d.here.Run.Status != waiting && d.here.Run.Cause != "moved" {
-		if err := d.agent.resume(ctx, d.run.ID); err != nil && !errors.As(err, new(*RefusedError)) {
-			d.host.logger.Warn("end the copy of a run that moved", "run", d.run.ID, "error", err)
+// letGo ends the copy of a run that was taken from this host, if it went on elsewhere meanwhile: the
+// host may have slept, and its driver knows nothing of that before it wants to act again.
+func (h *Host) letGo(run string) (away bool) {
+	d := &drive{host: h, run: custody.Run{ID: run}, agent: h.homes.of(run)}
+	err := d.look(h.homes.ctx)
+	if err == nil && d.here != nil {
+		away, err = d.behind()
+	}
+	if err != nil {
+		h.logger.Warn("look whether a run went on elsewhere", "run", run, "error", err)
+	}
+	if away {
+		h.logger.Info("a run went on elsewhere", "run", d.moved(h.homes.ctx))
+	}
+	return away
+}
+
+// leaveTime is how long a run that was handed over may take to be had by another host.
+const leaveTime = 10 * time.Minute
+
+// leave ends what a run that was handed over left going on here, once another host has it: until
+// then this one may have it again.
+func (h *Host) leave(run string) {
+	late := time.After(leaveTime)
+	t := time.NewTicker(beat)
+	defer t.Stop()
+	for !h.letGo(run) {
+		select {
+		case <-t.C:
+		case <-late:
+			return
+		case <-h.homes.ctx.Done():
+			return // the next worker looks at all of them
 		}
+	}
+}
+
+// moved ends the copy of a run that went on elsewhere: whoever drives it, or tries to, hears from
+// the log that it is fenced, records it, and ends the commands that go on.
+func (d *drive) moved(ctx context.Context) string {
+	err := d.host.stop(ctx, d.agent, d.run.ID)
+	away := false
+	if err == nil {
+		err = d.look(ctx)
+	}
+	if err == nil && d.here != nil {
+		away, err = d.behind()
+	}
+	if err == nil && away && !d.held && d.here.Run.Status != waiting && d.here.Run.Cause != "moved" {
+		err = d.agent.resume(ctx, d.run.ID)
+	}
+	if err != nil && !errors.As(err, new(*RefusedError)) {
+		d.host.logger.Warn("end the copy of a run that moved", "run", d.run.ID, "error", err)
 	}
 	return fmt.Sprintf("%s (moved to %s at %s, epoch %d)", d.run.ID, d.log.By, d.log.At.Local().Format("15:04"), d.log.Epoch)
 }

@@ -41,9 +41,14 @@ func (h *Host) Drive(ctx context.Context, in custody.Drive) (custody.Report, err
 		}
 	}()
 	d := &drive{host: h, run: in.Run, step: in.Step, agent: h.homes.of(in.Run.ID)}
-	out, err := d.do(ctx)
+	var out custody.Report
+	err := h.fits(in)
+	if err == nil {
+		out, err = d.do(ctx)
+	}
 	out = d.explain(out)
 	var no *NotHereError
+	var silent *SilentLogError
 	switch {
 	case errors.Is(context.Cause(ctx), errStopping):
 		return out, temporal.NewApplicationError("the worker stops", custody.ErrorStopping)
@@ -51,6 +56,8 @@ func (h *Host) Drive(ctx context.Context, in custody.Drive) (custody.Report, err
 		return out, ctx.Err()
 	case errors.As(err, &no):
 		return custody.Report{Status: interrupted, Exit: 4, Refused: no.Why}, nil
+	case errors.As(err, &silent):
+		return custody.Report{Status: interrupted, Cause: "log", Exit: 4, Detail: err.Error()}, nil
 	case err != nil:
 		h.logger.Error("drive", "run", in.Run.ID, "error", err)
 		return custody.Report{}, temporal.NewApplicationErrorWithCause(err.Error(), "drive", err)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,6 +40,19 @@ type stand struct {
 	At    time.Time
 }
 
+// SilentLogError says that the log could not be read. It may be back later, or answer another host.
+type SilentLogError struct {
+	Run string
+	Err error
+}
+
+func (e *SilentLogError) Error() string {
+	return fmt.Sprintf("read the log of run %s: %v", e.Run, e.Err)
+}
+
+// Unwrap is what the log said.
+func (e *SilentLogError) Unwrap() error { return e.Err }
+
 // stand reads how far a run is in the log.
 func (r *record) stand(ctx context.Context, run string) (s stand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTime)
@@ -51,8 +65,11 @@ func (r *record) stand(ctx context.Context, run string) (s stand, err error) {
 		return nil
 	})
 	r.note(err)
-	if err != nil {
+	if errors.As(err, new(*seal.DamageError)) || errors.As(err, new(*seal.ForeignError)) {
 		return s, fmt.Errorf("read the log of run %s: %w", run, err)
+	}
+	if err != nil {
+		return s, &SilentLogError{run, err}
 	}
 	s.Place, s.Epoch, s.Facts = state.Place, state.Epoch, state.Runs[run].Facts
 	return s, nil

@@ -137,6 +137,9 @@ func (d *drive) handed(ctx context.Context) (custody.Report, error) {
 	}
 	out, err := d.report(ctx)
 	out.Handed = err == nil && !ended(out.Status)
+	if out.Handed && d.here.acting() > 0 {
+		go d.host.leave(d.run.ID)
+	}
 	return out, err
 }
 
