@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -41,13 +40,10 @@ func (c *Client) Start(ctx context.Context, r custody.Run) (Started, error) {
 	if r.Key != "" {
 		r.ID = custody.KeyedRunID(r.Key, c.namespace, c.key.MAC)
 	}
-	digest, err := c.digest(r)
-	if err != nil {
-		return Started{}, err
-	}
+	digest := r.Digest(c.key.MAC)
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	_, err = c.engine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	_, err := c.engine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: custody.RunWorkflow + r.ID, TaskQueue: custody.CustodyQueue,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
@@ -62,16 +58,6 @@ func (c *Client) Start(ctx context.Context, r custody.Run) (Started, error) {
 		return Started{}, fmt.Errorf("begin run %s: %w; it is not known whether it began, unless it has a key: then give the command again", r.ID, err)
 	}
 	return Started{Run: r.ID}, nil
-}
-
-// digest tells requests apart, and nothing else to who has no key.
-func (c *Client) digest(r custody.Run) ([]byte, error) {
-	r.By = "" // whoever asks again asks for the same
-	b, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("begin run %s: %w", r.ID, err)
-	}
-	return c.key.MAC("agent-fleet request\n" + string(b)), nil
 }
 
 // same refuses a request that is another than the one that began the run.

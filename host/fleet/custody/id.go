@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,6 +18,16 @@ func NewRunID() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return "r-" + alphabet.EncodeToString(b[:])
+}
+
+// Digest tells requests apart, and nothing else to who has no key.
+func (r Run) Digest(mac func(string) []byte) []byte {
+	r.By, r.Was = "", nil // whoever asks again asks for the same
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // it holds texts and numbers
+	}
+	return mac("agent-fleet request\n" + string(b))
 }
 
 // KeyedRunID makes the id of the run that a start key stands for in a namespace. The MAC is that of

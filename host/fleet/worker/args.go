@@ -21,10 +21,10 @@ func driving(command string) bool {
 
 // run starts a run in a process of its own. The prompt is in a file, so that it is on no command
 // line. Given again, it is the same run.
-func (a Agent) run(ctx context.Context, r custody.Run, file, folder string) error {
+func (a Agent) run(ctx context.Context, r custody.Run, key, file, folder string) error {
 	args := []string{
 		"run", "--detach", "--json", "--no-recover", "--run-id=" + r.ID,
-		"--start-key=fleet/" + r.ID, "--dir=" + folder,
+		"--start-key=" + key, "--dir=" + folder,
 	}
 	args = append(args, r.Args...)
 	return a.call(ctx, new(started), append(args, "-f", file)...)

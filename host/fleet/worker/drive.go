@@ -124,6 +124,9 @@ func (d *drive) do(ctx context.Context) (custody.Report, error) {
 			return custody.Report{}, err
 		}
 	}
+	if out, yes := d.reused(); yes {
+		return out, nil
+	}
 	return d.act(ctx)
 }
 

@@ -30,7 +30,7 @@ func program(t *testing.T, prints string, exit string) (a Agent, args func() str
 func TestTheCommandThatBeginsARun(t *testing.T) {
 	a, args := program(t, `{"version":1,"run_id":"r-1","process":5}`, "0")
 	r := custody.Run{ID: "r-1", Args: []string{"--runbook"}, Prompt: "secret words"}
-	if err := a.run(t.Context(), r, "/f", "/w"); err != nil {
+	if err := a.run(t.Context(), r, "fleet/r-1", "/f", "/w"); err != nil {
 		t.Fatal(err)
 	}
 	want := "unix:DIR/w run --detach --json --no-recover --run-id=r-1 --start-key=fleet/r-1 --dir=/w --runbook -f /f "

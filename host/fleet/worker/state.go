@@ -100,8 +100,9 @@ type shown struct {
 type fact struct {
 	Seq  int64 `json:"seq"`
 	Body struct {
-		Text   string `json:"text"`
-		Reason string `json:"reason"`
+		Text     string `json:"text"`
+		Reason   string `json:"reason"`
+		StartKey string `json:"start_key"`
 	} `json:"body"`
 }
 

@@ -2,9 +2,12 @@ package worker
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"agent/fleet/custody"
@@ -40,7 +43,31 @@ func (d *drive) start(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(filepath.Dir(file))
-	return d.agent.run(ctx, d.run, file, folder)
+	return d.agent.run(ctx, d.run, d.startKey(), file, folder)
+}
+
+// startKey is what the run is started with: on record, it says which request that was.
+func (d *drive) startKey() string {
+	return startPrefix + d.run.ID + "/" + hex.EncodeToString(d.run.Digest(d.host.Key.MAC)[:16])
+}
+
+const startPrefix = "fleet/"
+
+// reused is the report on a request whose start key had another one: the engine has forgotten the
+// run that it stands for, and what is on record has not.
+func (d *drive) reused() (out custody.Report, yes bool) {
+	if d.step.Start == nil || len(d.here.Facts) == 0 {
+		return out, false
+	}
+	key := d.here.Facts[0].Body.StartKey
+	if key == d.startKey() || !strings.HasPrefix(key, startPrefix+d.run.ID+"/") {
+		return out, false
+	}
+	return custody.Report{
+		Status: failed, Cause: "refused", Exit: 1,
+		Text: fmt.Sprintf("the key %s stands for run %s, which was asked for in other words and is %s: another request needs another key",
+			d.run.Key, d.run.ID, d.here.Run.Status),
+	}, true
 }
 
 // refused is the report on a run that agent declined to begin. It may have begun all the same, as
