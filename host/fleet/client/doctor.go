@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,9 @@ func (c *Client) Doctor(ctx context.Context) ([]Finding, error) {
 		out = append(out, Finding{false, fmt.Sprintf("%d workers ask for work: %s", len(workers), strings.Join(workers, ", "))})
 	}
 	out = append(out, doubled(workers)...)
+	if n := len(slices.DeleteFunc(workers, func(w string) bool { return !strings.Contains(w, withoutLog) })); n > 0 {
+		out = append(out, Finding{false, fmt.Sprintf("%d of them without a log: they take runs of --mode plan, and what they know of them is lost with their hosts", n)})
+	}
 	rows, err := c.List(ctx, false)
 	if err != nil {
 		return nil, err

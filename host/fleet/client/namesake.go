@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temporal.io/api/enums/v1"
 
@@ -17,9 +16,16 @@ import (
 const workerPrefix = "agent-fleet worker "
 
 // WorkerIdentity is how the engine names a worker: no two that live have the same one.
-func WorkerIdentity(host, home string) string {
-	return fmt.Sprintf("%s (process %d)", workerAt(host, home), os.Getpid())
+func WorkerIdentity(host, home string, logged bool) string {
+	log := ""
+	if !logged {
+		log = withoutLog
+	}
+	return fmt.Sprintf("%s (process %d%s)", workerAt(host, home), os.Getpid(), log)
 }
+
+// withoutLog is in the identity of a worker that has no log.
+const withoutLog = ", no log"
 
 // workerAt is a worker of a state folder, whichever process it is.
 func workerAt(host, home string) string {
@@ -46,7 +52,7 @@ func (c *Client) Namesakes(ctx context.Context, host, home string) (out []string
 		return nil, fmt.Errorf("look for other workers of the name %s: %w", host, err)
 	}
 	for _, p := range d.GetPollers() {
-		if place(p.GetIdentity()) != workerAt(host, home) && time.Since(p.GetLastAccessTime().AsTime()) < 2*time.Minute {
+		if place(p.GetIdentity()) != workerAt(host, home) {
 			out = append(out, p.GetIdentity())
 		}
 	}
@@ -69,7 +75,7 @@ func doubled(workers []string) (out []Finding) {
 	}
 	for _, name := range names {
 		if len(at[name]) > 1 {
-			out = append(out, Finding{true, fmt.Sprintf("within two minutes %d workers were named %s: %s; each needs a --host of its own",
+			out = append(out, Finding{true, fmt.Sprintf("lately %d workers were named %s: %s; each needs a --host of its own",
 				len(at[name]), name, strings.Join(at[name], " and "))})
 		}
 	}

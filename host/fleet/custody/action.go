@@ -21,7 +21,7 @@ func (s State) Action(now time.Time) Action {
 	case Driven:
 		return s.drive(now)
 	case Fencing:
-		return Action{Queue: CustodyQueue, Fence: &Fence{Run: s.Run.ID, Cancel: s.Cancel, By: s.Run.By}}
+		return Action{Queue: CustodyQueue, Fence: &Fence{Run: s.Run.ID, Cancel: s.Cancel, Reads: s.Run.Reads(), By: s.Run.By}}
 	case Asked:
 		if s.Request != nil && s.Request.Expires != nil {
 			return Action{Until: s.Request.Expires.Add(time.Second)}
@@ -53,7 +53,7 @@ func (s State) offer(now time.Time) Action {
 }
 
 func (s State) drive(now time.Time) Action {
-	d := &Drive{Run: s.Run, Step: s.step()}
+	d := &Drive{Run: s.Run, Step: s.step(), Logged: s.Logged}
 	a := Action{Queue: HostQueue + s.Host, Drive: d, Limit: startLimit}
 	if s.SilentAt == nil {
 		return a

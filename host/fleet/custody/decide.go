@@ -136,6 +136,7 @@ func (s State) learn(facts, place int64, turn int) State {
 	}
 	s.Facts, s.Turn = max(s.Facts, facts), max(s.Turn, turn)
 	s.Begun = s.Begun || facts > 0 || place > 0
+	s.Logged = s.Logged || place > 0
 	return s
 }
 

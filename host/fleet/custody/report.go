@@ -20,6 +20,9 @@ func (s State) reported(at time.Time, r Report) State {
 		s = s.take(r, brought)
 	}
 	switch {
+	case r.Status == "cancelled" && s.Begun && r.Facts == 0:
+		r.Text = "cancelled; " + s.noRecord()
+		return s.end(at, r)
 	case r.Status == "completed", r.Status == "failed", r.Status == "cancelled":
 		return s.end(at, r)
 	case r.Refused != "":
@@ -132,11 +135,20 @@ func (s State) interrupted(at time.Time, r Report) State {
 	case CauseLost:
 		return s.lost(at, why)
 	case CauseRecord:
-		return s.park(at, "no record of it is left, so anything may have happened; "+why)
+		return s.park(at, s.noRecord()+"; a new run takes another key")
 	case "corrupt", "restored", "tools", "artifact":
 		return s.park(at, why)
 	}
 	return s.fruitless(at, why)
+}
+
+// noRecord says what is known of a run that began, and of which neither a host nor the log has
+// anything.
+func (s State) noRecord() string {
+	if s.Run.Reads() {
+		return "no record of it is left; it only read"
+	}
+	return "no record of it is left, so anything may have happened"
 }
 
 // lost has the host try again, which takes the run in from the log; then another one, and then a

@@ -55,6 +55,7 @@ type State struct {
 	Host   string     `json:"host,omitempty"`
 	Had    bool       `json:"had,omitempty"`    // a host was asked to drive it
 	Begun  bool       `json:"begun,omitempty"`  // there are facts of it
+	Logged bool       `json:"logged,omitempty"` // in the log
 	To     string     `json:"to,omitempty"`     // the host that a move named
 	Named  bool       `json:"named,omitempty"`  // a move named it while no host had the run: it is shown
 	Back   string     `json:"back,omitempty"`   // the host that has it again if no other takes it

@@ -1,6 +1,9 @@
 package custody
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Run is what a fleet is asked to carry out. It never holds the prompt in the clear: the engine
 // keeps it sealed by the fleet's codec.
@@ -17,6 +20,12 @@ type Run struct {
 	Files  string   `json:"files,omitempty"` // folder of the workspace that every host has; "" for one of its own
 	Was    *State   `json:"was,omitempty"`   // set by the workflow alone: what it knew before its history was begun anew
 }
+
+// NoLog stands for the URL of a log that is switched off.
+const NoLog = "none"
+
+// Reads reports whether the run changes nothing: agent refuses whatever does in this mode.
+func (r Run) Reads() bool { return slices.Contains(r.Args, "--mode=plan") }
 
 // Duration is a span of time in nanoseconds, as Go writes it.
 type Duration = time.Duration
@@ -56,6 +65,8 @@ type Request struct {
 type Drive struct {
 	Run  Run  `json:"run"` // whole, since any host may be the first one to hear of it
 	Step Step `json:"step"`
+	// Logged says that the log was heard to have facts of the run.
+	Logged bool `json:"logged,omitempty"`
 }
 
 // Report is how far a run came on a host, and why the host stopped driving it. With the cause
@@ -127,6 +138,7 @@ type Taken struct {
 type Fence struct {
 	Run    string `json:"run"`
 	Cancel bool   `json:"cancel,omitempty"`
+	Reads  bool   `json:"reads,omitempty"` // the run changes nothing
 	By     string `json:"by,omitempty"`
 }
 

@@ -58,6 +58,9 @@ func (s State) next() string {
 	case "unreachable":
 		return "agent-fleet move " + s.Run.ID + " --host-is-gone"
 	case "parked":
+		if s.Report != nil && s.Report.Cause == CauseRecord {
+			return "agent-fleet cancel " + s.Run.ID
+		}
 		if s.Urged { // to have it go on here once more would bring as little
 			return "agent-fleet move " + s.Run.ID
 		}

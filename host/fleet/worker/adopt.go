@@ -142,7 +142,11 @@ func (d *drive) moved(ctx context.Context) string {
 
 // line is what a worker prints when it is up.
 func (h *Host) line(took time.Duration, a adopted) string {
-	out := fmt.Sprintf("worker %s: %d slots, %d used; log ok (%d ms)", h.Name, h.Slots, h.slots.count(), took.Milliseconds())
+	log := fmt.Sprintf("log ok (%d ms)", took.Milliseconds())
+	if h.unlogged() {
+		log = "no log: it takes runs of --mode plan"
+	}
+	out := fmt.Sprintf("worker %s: %d slots, %d used; %s", h.Name, h.Slots, h.slots.count(), log)
 	for _, part := range []struct {
 		text string
 		runs []string

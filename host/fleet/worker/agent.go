@@ -20,7 +20,7 @@ const commandTime = 2 * time.Minute
 type Agent struct {
 	Path    string // of the program
 	Home    string // AGENT_HOME
-	Witness string // the socket of the witness
+	Witness string // the socket of the witness; "" for none
 }
 
 // RefusedError is what agent says where it declines a command.
@@ -71,7 +71,7 @@ func (a Agent) call(ctx context.Context, out any, args ...string) error {
 func (a Agent) output(ctx context.Context, out io.Writer, args ...string) (errs string, err error) {
 	cmd := exec.CommandContext(ctx, a.Path, args...)
 	cmd.Env = append(os.Environ(), "AGENT_HOME="+a.Home)
-	if driving(args[0]) {
+	if driving(args[0]) && a.Witness != "" {
 		cmd.Env = append(cmd.Env, "AGENT_WITNESS=unix:"+a.Witness)
 	}
 	cmd.WaitDelay = time.Second // a driver may hold on to the pipes

@@ -53,6 +53,7 @@ func (h *Host) Drive(ctx context.Context, in custody.Drive) (custody.Report, err
 	case errors.Is(context.Cause(ctx), errStopping):
 		return out, temporal.NewApplicationError("the worker stops", custody.ErrorStopping)
 	case ctx.Err() != nil:
+		go h.letGo(in.Run.ID)
 		return out, ctx.Err()
 	case errors.As(err, &no):
 		return custody.Report{Status: interrupted, Exit: 4, Refused: no.Why}, nil

@@ -53,6 +53,9 @@ func (h *Host) Offer(_ context.Context, o custody.Offer) (custody.Taken, error) 
 // Fence is the activity that shuts out the host of a run. With Cancel the run is taken in here and
 // ended, so that its end is in the log as every end is.
 func (h *Host) Fence(ctx context.Context, f custody.Fence) (custody.Report, error) {
+	if h.unlogged() && f.Reads {
+		return custody.Report{Status: interrupted, Cause: "moved", Exit: 4}, nil // whatever its host does yet, it changes nothing
+	}
 	s, err := h.record.stand(ctx, f.Run)
 	if err != nil {
 		return custody.Report{}, err

@@ -36,6 +36,9 @@ func Run(ctx context.Context, c Config) error {
 		places: map[string]*place{}, held: map[string]chan struct{}{},
 	}
 	first := Agent{Path: c.Agent, Home: c.Home, Witness: c.Witness}
+	if h.unlogged() {
+		first.Witness = ""
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	h.homes = &homes{first: first, eyes: map[string]*eye{}, ctx: ctx}
@@ -95,9 +98,11 @@ func checkAgent(ctx context.Context, a Agent) error {
 func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	l, err := fleetlog.Open(ctx, h.Log, h.namespace())
-	if err != nil {
-		return 0, err
+	var l fleetlog.Log = noLog{}
+	if !h.unlogged() {
+		if l, err = fleetlog.Open(ctx, h.Log, h.namespace()); err != nil {
+			return 0, err
+		}
 	}
 	h.record = &record{log: l, key: h.Key, namespace: h.namespace(), host: h.Name, seen: time.Now()}
 	begun := time.Now()
@@ -117,7 +122,7 @@ func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 // connect connects to the engine, and looks whether the namespace is that of the fleet.
 func (h *Host) connect(ctx context.Context) (*client.Client, error) {
 	o := h.Config.Engine
-	o.Identity, o.Logger = client.WorkerIdentity(h.Name, h.Home), log.NewStructuredLogger(h.logger)
+	o.Identity, o.Logger = client.WorkerIdentity(h.Name, h.Home, !h.unlogged()), log.NewStructuredLogger(h.logger)
 	o.Dial = append(o.Dial, grpc.WithChainUnaryInterceptor(h.engine.intercept))
 	return client.Connect(ctx, o)
 }

@@ -108,8 +108,8 @@ type fact struct {
 
 // show describes a run; nil where the state folder does not have it.
 func (a Agent) show(ctx context.Context, run string) (*shown, error) {
-	if _, err := os.Stat(filepath.Join(a.Home, "locks", run)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // no run begins without its lock
+	if !a.knowsOf(run) {
+		return nil, nil
 	}
 	var out shown
 	err := a.call(ctx, &out, "show", "--json", run)
@@ -126,6 +126,12 @@ func (a Agent) show(ctx context.Context, run string) (*shown, error) {
 		return nil, nil
 	}
 	return &out, nil
+}
+
+// knowsOf reports whether a run may be in the state folder: none begins without its lock.
+func (a Agent) knowsOf(run string) bool {
+	_, err := os.Stat(filepath.Join(a.Home, "locks", run))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // knows reports whether a run is among those of the state folder.

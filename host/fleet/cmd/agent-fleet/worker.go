@@ -20,6 +20,9 @@ const workerHelp = `Takes runs while it has free slots, until SIGINT or SIGTERM.
 processes of their own: they go on when the worker ends, and the next worker
 finds them. Under systemd that takes KillMode=process.
 
+With --log none the worker takes runs of --mode plan alone, which only read.
+Where its host is lost, such a run is parked: no record of it is left.
+
 EXAMPLE
    agent-fleet worker --log postgres://db.corp/agent --slots 6 --label linux
    agent-fleet worker --log dir:/srv/agent-log --host h-07
@@ -34,7 +37,7 @@ func workerCommand() *cli.Command {
 		Usage:       "drive runs of the fleet on this machine",
 		Description: workerHelp,
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "log", Usage: "`URL` of the log: dir:/FOLDER or postgres://HOST/DATABASE", Sources: cli.EnvVars("AGENT_FLEET_LOG")},
+			&cli.StringFlag{Name: "log", Usage: "`URL` of the log: dir:/FOLDER, postgres://HOST/DATABASE, or none", Sources: cli.EnvVars("AGENT_FLEET_LOG")},
 			&cli.IntFlag{Name: "slots", Usage: "drive at most `N` runs at a time", Value: 4},
 			&cli.StringSliceFlag{Name: "label", Usage: "take runs that ask for `LABEL`; may be given again"},
 			&cli.StringFlag{Name: "home", Usage: "state `FOLDER` of agent", Sources: cli.EnvVars("AGENT_HOME")},
