@@ -2,12 +2,12 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"testing"
 )
 
 // Programs are the paths of what a lab runs. FLEETLAB_AGENT, FLEETLAB_FLEET and FLEETLAB_SERVER
@@ -15,75 +15,89 @@ import (
 // of processor time, so it is kept below FLEETLAB_CACHE (default: the user's cache folder).
 type Programs struct{ Agent, Fleet, Server string }
 
-// Find names the programs, and builds what is missing.
-func Find(tb testing.TB) Programs {
-	tb.Helper()
+// The variables that name the programs.
+const (
+	agentVariable  = "FLEETLAB_AGENT"
+	fleetVariable  = "FLEETLAB_FLEET"
+	serverVariable = "FLEETLAB_SERVER"
+)
+
+// Prepare builds what is missing of the programs, once for all labs of the process.
+func Prepare() error {
 	module, err := filepath.Abs(".")
 	if err != nil {
-		tb.Fatal(err)
+		return err
 	}
-	cache := os.Getenv("FLEETLAB_CACHE")
-	if cache == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		cache = filepath.Join(user, "agent-fleetlab")
+	cache, err := cacheFolder()
+	if err != nil {
+		return err
 	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	p := Programs{
-		Agent: os.Getenv("FLEETLAB_AGENT"), Fleet: os.Getenv("FLEETLAB_FLEET"), Server: os.Getenv("FLEETLAB_SERVER"),
-	}
-	if p.Server == "" {
-		p.Server = filepath.Join(cache, "temporal-server-"+recipe(tb, module))
-		if _, err := os.Stat(p.Server); err != nil {
-			build(tb, module, p.Server, "./server")
-		}
+	name, err := recipe(module)
+	if err != nil {
+		return err
 	}
 	fleet := filepath.Dir(module)
-	if p.Fleet == "" {
-		p.Fleet = filepath.Join(cache, "agent-fleet")
-		build(tb, fleet, p.Fleet, "./cmd/agent-fleet")
+	for _, p := range []struct{ variable, path, module, pkg string }{
+		{serverVariable, filepath.Join(cache, "temporal-server-"+name), module, "./server"},
+		{fleetVariable, filepath.Join(cache, "agent-fleet"), fleet, "./cmd/agent-fleet"},
+		{agentVariable, filepath.Join(cache, "agent"), filepath.Dir(filepath.Dir(fleet)), "."},
+	} {
+		if os.Getenv(p.variable) != "" {
+			continue
+		}
+		if _, err := os.Stat(p.path); err != nil || p.variable != serverVariable {
+			if err := build(p.module, p.path, p.pkg); err != nil {
+				return err
+			}
+		}
+		if err := os.Setenv(p.variable, p.path); err != nil {
+			return err
+		}
 	}
-	if p.Agent == "" {
-		p.Agent = filepath.Join(cache, "agent")
-		build(tb, filepath.Dir(filepath.Dir(fleet)), p.Agent, ".")
+	return nil
+}
+
+// cacheFolder is where programs are kept.
+func cacheFolder() (string, error) {
+	user, err := os.UserCacheDir()
+	cache := cmp.Or(os.Getenv("FLEETLAB_CACHE"), filepath.Join(user, "agent-fleetlab"))
+	if cache == "agent-fleetlab" {
+		return "", err
 	}
-	return p
+	return cache, os.MkdirAll(cache, 0o755)
+}
+
+// find names the programs that [Prepare] left.
+func find() Programs {
+	return Programs{Agent: os.Getenv(agentVariable), Fleet: os.Getenv(fleetVariable), Server: os.Getenv(serverVariable)}
 }
 
 // recipe is a name for what the server is built from.
-func recipe(tb testing.TB, module string) string {
-	tb.Helper()
+func recipe(module string) (string, error) {
 	h := sha256.New()
 	names, err := filepath.Glob(filepath.Join(module, "server", "*.go"))
 	if err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
 	for _, name := range append(names, filepath.Join(module, "go.mod"), filepath.Join(module, "go.sum")) {
 		b, err := os.ReadFile(name)
 		if err != nil {
-			tb.Fatal(err)
+			return "", err
 		}
 		fmt.Fprintf(h, "%d\n%s", len(b), b)
 	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
 }
 
 // build builds a program. It is there whole or not at all.
-func build(tb testing.TB, module, path, pkg string) {
-	tb.Helper()
-	tb.Logf("building %s", path)
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path+".new", pkg)
+func build(module, path, pkg string, args ...string) error {
+	all := append([]string{"build", "-ldflags=-s -w", "-o", path + ".new"}, args...)
+	cmd := exec.Command("go", append(all, pkg)...)
 	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("build %s: %v\n%s", pkg, err, out)
+		return fmt.Errorf("build %s: %w: %s", pkg, err, out)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		tb.Fatal(err)
-	}
+	return os.Rename(path+".new", path)
 }
 
 // Measure has the program measure something that compares a fleet with the bare engine, and gives
@@ -96,7 +110,9 @@ func (l *Lab) Measure(args ...string) string {
 		if err != nil {
 			l.Fatal(err)
 		}
-		build(l, module, path, "./cmd/fleet-figures")
+		if err := build(module, path, "./cmd/fleet-figures"); err != nil {
+			l.Fatal(err)
+		}
 	}
 	all := []string{"-engine", l.Address(), "-log", l.LogURL, "-key-file", l.path("key"), "-agent", l.Agent}
 	cmd := exec.Command(path, append(all, args...)...)

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -10,6 +11,10 @@ import (
 
 func TestMain(m *testing.M) {
 	lab.Init()
+	if err := lab.Prepare(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
