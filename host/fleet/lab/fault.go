@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 )
 
-// faulty is agent, and each driver that it starts ends itself at a fault point that was armed.
+// faulty is agent, and each driver that it starts meets a fault that was armed.
 const faulty = `#!/bin/sh
 case " $* " in
 *" --detach "*)
 	for f in %[1]s/armed/*; do
 		if mv "$f" %[1]s/used/ 2>/dev/null; then
-			export AGENT_FAULT="drive:$(cat "%[1]s/used/${f##*/}")" AGENT_FAULT_UNSAFE=1
+			export AGENT_FAULT="$(cat "%[1]s/used/${f##*/}")" AGENT_FAULT_UNSAFE=1
 			break
 		fi
 	done
@@ -36,13 +36,19 @@ func (l *Lab) FaultyAgent() (path string) {
 	return path
 }
 
-// Arm has each of the next drivers of a [Lab.FaultyAgent] end itself at a fault point, which is
-// named as in AGENT_FAULT.
+// Arm has each of the next drivers of a [Lab.FaultyAgent] end itself at a fault point, or do there
+// what stands behind it. Both are named as in AGENT_FAULT.
 func (l *Lab) Arm(point string, drivers int) {
 	l.Helper()
 	for i := range drivers {
-		l.write(fmt.Sprintf("armed/%s.%d", point, i), point)
+		l.write(fmt.Sprintf("armed/%s.%d", point, i), "drive:"+point)
 	}
+}
+
+// ArmCommand is Arm for the command that starts the next driver.
+func (l *Lab) ArmCommand(point string) {
+	l.Helper()
+	l.write("armed/"+point, point)
 }
 
 // Armed is how many of them are still to come.

@@ -66,7 +66,7 @@ func (h *Host) Boot() {
 	}
 	cmd.Env = append(os.Environ(), initVariable+"=1")
 	h.init = start(h.Lab, "init-"+h.Name, cmd)
-	if !wait(10*time.Second, func() bool { return h.pid() > 0 }) {
+	if !Wait(10*time.Second, func() bool { return h.pid() > 0 }) {
 		h.Lab.Fatalf("host %s does not start", h.Name)
 	}
 }
@@ -90,7 +90,7 @@ func (h *Host) command(args ...string) *exec.Cmd {
 		all = append(all, "-n")
 	}
 	cmd := exec.Command("nsenter", append(append(all, "--"), args...)...)
-	cmd.Env = append(os.Environ(), "AGENT_HOME="+h.Home())
+	cmd.Env = append(os.Environ(), "AGENT_HOME="+h.Home(), "XDG_CONFIG_HOME="+h.Lab.path("config"), clockVariable+"="+h.clock())
 	return cmd
 }
 
@@ -106,6 +106,7 @@ func (h *Host) workerArgs() []string {
 // Start starts the worker, and gives what it prints when it is up.
 func (h *Host) Start() string {
 	h.Lab.Helper()
+	h.SetClock(0)
 	h.worker = start(h.Lab, "worker-"+h.Name, h.command(h.workerArgs()...))
 	return h.worker.says("worker "+h.Name, time.Minute)
 }

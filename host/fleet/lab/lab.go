@@ -38,13 +38,13 @@ func New(tb testing.TB) *Lab {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l := &Lab{TB: tb, Programs: Find(tb), Dir: dir, IP: "127.0.0.1", hosts: map[string]*Host{}}
+	l := &Lab{TB: tb, Programs: find(), Dir: dir, IP: "127.0.0.1", hosts: map[string]*Host{}}
 	tb.Cleanup(l.clean)
 	key := make([]byte, 32)
 	rand.Read(key)
 	l.write("key", base64.StdEncoding.EncodeToString(key)+"\n")
-	for _, name := range []string{"log", "effects", "books"} {
-		if err := os.Mkdir(l.path(name), 0o700); err != nil {
+	for _, name := range []string{"log", "effects", "books", "config/agent"} {
+		if err := os.MkdirAll(l.path(name), 0o700); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -112,8 +112,8 @@ func (l *Lab) StartEngine(args ...string) {
 // KillEngine ends the engine as a crash does.
 func (l *Lab) KillEngine() { l.engine.kill() }
 
-// call runs a command of agent-fleet, and gives its output and exit code.
-func (l *Lab) call(args ...string) (out, errs string, code int) {
+// Call runs a command of agent-fleet, and gives its output and exit code.
+func (l *Lab) Call(args ...string) (out, errs string, code int) {
 	l.Helper()
 	cmd := exec.Command(l.Fleet, args...)
 	cmd.Env = append(os.Environ(), "AGENT_FLEET_ENGINE="+l.Address(), "AGENT_FLEET_KEY="+l.path("key"))
@@ -136,7 +136,11 @@ type Run struct {
 	Reason  string `json:"reason"`
 	Text    string `json:"text"`
 	Unknown []any  `json:"unknown"`
-	Asked   *struct {
+
+	Progress *struct {
+		Log int64 `json:"log"` // the last place
+	} `json:"progress"`
+	Asked *struct {
 		ID   string `json:"id"`
 		Kind string `json:"kind"`
 		Text string `json:"text"`
@@ -196,7 +200,7 @@ func (l *Lab) Book(name, text string) string {
 // Ask asks for a run of the runbook in a file; it is no run if that was refused.
 func (l *Lab) Ask(file string, args ...string) (r Run, errs string, code int) {
 	l.Helper()
-	out, errs, code := l.call(append([]string{"run", "--json", "--runbook", "--mode", "yolo", "-f", file}, args...)...)
+	out, errs, code := l.Call(append([]string{"run", "--json", "--runbook", "--mode", "yolo", "-f", file}, args...)...)
 	if json.Unmarshal([]byte(out), &r) != nil {
 		return Run{}, errs, code
 	}
@@ -206,22 +210,24 @@ func (l *Lab) Ask(file string, args ...string) (r Run, errs string, code int) {
 // Show describes a run.
 func (l *Lab) Show(id string) (r Run, ok bool) {
 	l.Helper()
-	out, _, _ := l.call("show", "--json", id)
+	out, _, _ := l.Call("show", "--json", id)
 	return r, json.Unmarshal([]byte(out), &r) == nil && r.ID == id
 }
 
 // Do has agent-fleet carry out a command, and fails the test if it does not.
-func (l *Lab) Do(args ...string) {
+func (l *Lab) Do(args ...string) (out string) {
 	l.Helper()
-	if errs, code := l.Try(args...); code != 0 {
+	out, errs, code := l.Call(args...)
+	if code != 0 {
 		l.Fatalf("agent-fleet %s: exit %d: %s", strings.Join(args, " "), code, errs)
 	}
+	return out
 }
 
 // Try is Do for a command that may be refused.
 func (l *Lab) Try(args ...string) (errs string, code int) {
 	l.Helper()
-	_, errs, code = l.call(args...)
+	_, errs, code = l.Call(args...)
 	return errs, code
 }
 
@@ -229,7 +235,7 @@ func (l *Lab) Try(args ...string) (errs string, code int) {
 func (l *Lab) Until(id, what string, limit time.Duration, is func(Run) bool) Run {
 	l.Helper()
 	var r Run
-	ok := wait(limit, func() bool {
+	ok := Wait(limit, func() bool {
 		now, known := l.Show(id)
 		if known {
 			r = now
@@ -242,8 +248,8 @@ func (l *Lab) Until(id, what string, limit time.Duration, is func(Run) bool) Run
 	return r
 }
 
-// wait looks until something is so.
-func wait(limit time.Duration, is func() bool) bool {
+// Wait looks until something is so.
+func Wait(limit time.Duration, is func() bool) bool {
 	t := time.NewTicker(200 * time.Millisecond)
 	defer t.Stop()
 	for end := time.Now().Add(limit); ; <-t.C {
@@ -274,7 +280,7 @@ func (l *Lab) Effects(name string) map[string]int {
 func (l *Lab) UntilEffect(name string, step int, limit time.Duration) {
 	l.Helper()
 	key := fmt.Sprintf("%s.%d", name, step)
-	if !wait(limit, func() bool { return l.Effects(name)[key] > 0 }) {
+	if !Wait(limit, func() bool { return l.Effects(name)[key] > 0 }) {
 		l.Fatalf("step %s was not done within %s: %v", key, limit, l.Effects(name))
 	}
 }

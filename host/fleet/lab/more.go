@@ -31,7 +31,7 @@ func (l *Lab) Settle(id string, limit time.Duration) Run {
 func (l *Lab) Stays(name string, step int, d time.Duration) bool {
 	l.Helper()
 	key := fmt.Sprintf("%s.%d", name, step)
-	return !wait(d, func() bool { return l.Effects(name)[key] > 0 })
+	return !Wait(d, func() bool { return l.Effects(name)[key] > 0 })
 }
 
 // pids are the processes of the host, as the machine sees them.
@@ -85,7 +85,7 @@ func (h *Host) wakeNsenter() {
 func (l *Lab) Gone(h *Host, id string, limit time.Duration) bool {
 	l.Helper()
 	var last string
-	ok := wait(limit, func() bool {
+	ok := Wait(limit, func() bool {
 		out, _ := h.command(l.Agent, "show", "--json", id).Output()
 		var s struct {
 			Run struct {
@@ -105,7 +105,7 @@ func (l *Lab) Gone(h *Host, id string, limit time.Duration) bool {
 // List describes all runs that the engine knows.
 func (l *Lab) List() []Run {
 	l.Helper()
-	out, errs, _ := l.call("ls", "--all", "--json")
+	out, errs, _ := l.Call("ls", "--all", "--json")
 	var v struct {
 		Runs []Run `json:"runs"`
 	}

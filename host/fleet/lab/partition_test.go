@@ -8,8 +8,9 @@ import (
 )
 
 // parted is a fleet of two hosts on a network, with a run that acts on the first.
-func parted(t *testing.T, name string) (l *lab.Lab, n *lab.Network, h *lab.Host, id string) {
+func parted(t *testing.T, name string, patience time.Duration) (l *lab.Lab, n *lab.Network, h *lab.Host, id string) {
 	l = lab.New(t)
+	l.Patience(patience)
 	n = l.Network()
 	l.PostgresAt(n.Log())
 	l.StartEngine()
@@ -20,7 +21,7 @@ func parted(t *testing.T, name string) (l *lab.Lab, n *lab.Network, h *lab.Host,
 
 // The host has the log and not the engine: its run goes elsewhere, and it is fenced.
 func TestAHostWithoutTheEngineIsFenced(t *testing.T) {
-	l, n, h, id := parted(t, "engineless")
+	l, n, h, id := parted(t, "engineless", 10*time.Minute)
 	n.Cut(h, n.Engine())
 	n.Host("h-02")
 	r := l.Settle(id, 4*time.Minute)
@@ -33,7 +34,7 @@ func TestAHostWithoutTheEngineIsFenced(t *testing.T) {
 
 // The host has the engine and not the log: no effect begins there.
 func TestAHostWithoutTheLogWaits(t *testing.T) {
-	l, n, h, id := parted(t, "logless")
+	l, n, h, id := parted(t, "logless", 10*time.Minute)
 	n.Cut(h, n.Log())
 	if !l.Stays("logless", 3, 15*time.Second) {
 		t.Error("an effect began without the log")
@@ -48,7 +49,7 @@ func TestAHostWithoutTheLogWaits(t *testing.T) {
 
 // The host has neither: it stops, and the run goes on elsewhere.
 func TestAHostAloneStops(t *testing.T) {
-	l, n, h, id := parted(t, "alone")
+	l, n, h, id := parted(t, "alone", 10*time.Minute)
 	n.Cut(h, n.Engine())
 	n.Cut(h, n.Log())
 	n.Host("h-02")
@@ -66,7 +67,7 @@ func TestAHostAloneStops(t *testing.T) {
 // What the host sends arrives, and no answer comes back: appends are stored whose acknowledgement
 // is lost.
 func TestADeafHost(t *testing.T) {
-	l, n, h, id := parted(t, "deaf")
+	l, n, h, id := parted(t, "deaf", 10*time.Minute)
 	n.Deafen(h)
 	n.Host("h-02")
 	l.Stays("deaf", 6, 10*time.Second)

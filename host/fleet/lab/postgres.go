@@ -83,7 +83,7 @@ func (p *Postgres) Start() {
 	p.lab.Helper()
 	c := p.as(filepath.Join(p.bin, "postgres"), "-D", p.folder, "-p", strconv.Itoa(p.port), "-k", p.folder, "-c", "listen_addresses="+p.ip)
 	p.server = start(p.lab, "postgres", c.cmd)
-	ok := wait(time.Minute, func() bool {
+	ok := Wait(time.Minute, func() bool {
 		return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", p.ip, "-p", strconv.Itoa(p.port)).Run() == nil
 	})
 	if !ok {

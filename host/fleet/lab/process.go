@@ -51,7 +51,7 @@ func start(l *Lab, name string, cmd *exec.Cmd) *process {
 func (p *process) says(text string, limit time.Duration) string {
 	p.lab.Helper()
 	var out string
-	ok := wait(limit, func() bool {
+	ok := Wait(limit, func() bool {
 		b, _ := os.ReadFile(p.out)
 		out = string(b)
 		return strings.Contains(out, text) || p.ended()

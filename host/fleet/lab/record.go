@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ type Place struct {
 // Places lists the log of a run.
 func (l *Lab) Places(run string) (out []Place) {
 	l.Helper()
-	text, errs, code := l.call("log", "--json", "--log", l.LogURL, run)
+	text, errs, code := l.Call("log", "--json", "--log", l.LogURL, run)
 	for d := json.NewDecoder(strings.NewReader(text)); d.More(); {
 		var p Place
 		if err := d.Decode(&p); err != nil {
@@ -49,6 +50,14 @@ func (h *Host) Agent(args ...string) string {
 		h.Lab.Logf("agent %s on %s: %v: %s", args[0], h.Name, err, errs.String())
 	}
 	return string(out)
+}
+
+// AgentFails is what a command of agent says on the host that is to be refused.
+func (h *Host) AgentFails(args ...string) (text string, code int) {
+	h.Lab.Helper()
+	cmd := h.command(append([]string{h.Lab.Agent}, args...)...)
+	out, _ := cmd.CombinedOutput()
+	return string(out), cmd.ProcessState.ExitCode()
 }
 
 // Facts counts the facts of each kind that the host has of a run.
@@ -98,4 +107,60 @@ func (h *Host) Memory() int64 {
 	}
 	h.Lab.Fatalf("look at the memory of the worker of %s: %v", h.Name, errors.Join(err, errors.New("it is not there")))
 	return 0
+}
+
+// Patience is how long the drivers of the fleet wait for the log.
+func (l *Lab) Patience(d time.Duration) {
+	l.Helper()
+	l.write("config/agent/config.toml", fmt.Sprintf("[witness]\npatience = %q\n", d.String()))
+}
+
+// UntilStopped waits until the driver of a run has stopped itself, as one that sleeps.
+func (h *Host) UntilStopped(run string) {
+	h.Lab.Helper()
+	ok := Wait(time.Minute, func() bool {
+		out, err := h.command("ps", "-o", "state=", "-p", strconv.Itoa(h.Driver(run))).Output()
+		return err == nil && strings.HasPrefix(string(out), "T")
+	})
+	if !ok {
+		h.Lab.Fatalf("the driver of run %s on %s does not stop", run, h.Name)
+	}
+}
+
+// UntilLeft waits until no process has the run on the host.
+func (h *Host) UntilLeft(run string) {
+	h.Lab.Helper()
+	if !Wait(time.Minute, func() bool { return h.Driver(run) == 0 }) {
+		h.Lab.Fatalf("the driver of run %s on %s does not end", run, h.Name)
+	}
+}
+
+// Runs counts the processes of the host whose command line holds a text.
+func (h *Host) Runs(text string) (n int) {
+	h.Lab.Helper()
+	out, err := h.command("ps", "-eo", "args=").Output()
+	if err != nil {
+		h.Lab.Fatalf("list the processes of %s: %v", h.Name, err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// ForgetEngine ends the engine, which knows no run when it is started again.
+func (l *Lab) ForgetEngine() {
+	l.Helper()
+	l.KillEngine()
+	files, err := filepath.Glob(l.path("engine.db*"))
+	if err != nil || len(files) == 0 {
+		l.Fatalf("the engine has no files: %v", err)
+	}
+	for _, name := range files {
+		if err := os.Remove(name); err != nil {
+			l.Fatal(err)
+		}
+	}
 }
