@@ -92,12 +92,17 @@ func (h *Host) DeleteHome() {
 }
 
 // Memory is the resident memory of the host's worker, in bytes.
-func (h *Host) Memory() int64 {
+func (h *Host) Memory() int64 { h.Lab.Helper(); return h.memory("VmRSS:") }
+
+// Peak is the most that it was.
+func (h *Host) Peak() int64 { h.Lab.Helper(); return h.memory("VmHWM:") }
+
+func (h *Host) memory(name string) int64 {
 	h.Lab.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.inner()))
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
-		if len(f) == 3 && f[0] == "VmRSS:" {
+		if len(f) == 3 && f[0] == name {
 			n, err := strconv.ParseInt(f[1], 10, 64)
 			if err != nil {
 				h.Lab.Fatal(err)
@@ -163,4 +168,15 @@ func (l *Lab) ForgetEngine() {
 			l.Fatal(err)
 		}
 	}
+}
+
+// Left is how many processes are on the host beside its first one and its worker, once they are
+// gone or the time is over.
+func (h *Host) Left(limit time.Duration) (n int) {
+	h.Lab.Helper()
+	Wait(limit, func() bool {
+		n = len(h.pids()) - 2
+		return n <= 0
+	})
+	return n
 }

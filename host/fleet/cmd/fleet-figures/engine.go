@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -198,25 +199,40 @@ func (m *meter) atOnce(one func() error) (time.Duration, error) {
 	return time.Since(begun), errors.Join(errs...)
 }
 
-// start begins runs that ask something, so many a second.
-func (m *meter) start(ctx context.Context) (any, error) {
-	t := time.NewTicker(time.Duration(float64(time.Second) / m.rate))
+// ahead is how many runs are begun of a crowd that do not wait yet: some for every slot.
+const ahead = 32
+
+// crowd begins runs that ask something, as fast as the hosts carry them, until all of them wait or
+// the time is over.
+func (m *meter) crowd(ctx context.Context) (any, error) {
+	t := time.NewTicker(200 * time.Millisecond)
 	defer t.Stop()
-	var all sync.WaitGroup
-	errs := make([]error, m.n)
-	begun := time.Now()
-	for i := range errs {
-		all.Go(func() {
-			for range 10 { // an engine that is busy lets some wait for too long
-				if _, errs[i] = m.begin(ctx, fmt.Sprintf("figures-%d", i), question); errs[i] == nil {
-					return
-				}
-			}
+	began, begun, waiting := time.Now(), 0, 0
+	for ; waiting < m.n && time.Since(began) < m.limit; <-t.C {
+		count, err := m.fleet.Engine().CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+			Namespace: namespace, Query: "WorkflowType = 'Custody' AND AgentStatus = 'waiting'",
 		})
-		<-t.C
+		if err != nil {
+			return nil, err
+		}
+		waiting = int(count.GetCount())
+		for ; begun < min(m.n, waiting+ahead); begun++ {
+			if err := m.asking(ctx, begun); err != nil {
+				return nil, err
+			}
+		}
 	}
-	all.Wait()
-	return map[string]float64{"seconds": time.Since(begun).Seconds()}, errors.Join(errs...)
+	return map[string]float64{"seconds": time.Since(began).Seconds(), "waiting": float64(waiting)}, nil
+}
+
+// asking begins a run that asks something, unless it was begun before.
+func (m *meter) asking(ctx context.Context, i int) (err error) {
+	for range 10 { // an engine that is busy lets some wait for too long
+		if _, err = m.begin(ctx, fmt.Sprintf("figures-%d", i), question); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // takeover says when the engine gave up a run's host, and when the next one claimed the run.

@@ -21,7 +21,7 @@ type settings struct {
 	engine, log, agent string
 	key                seal.Key
 	n, workers         int
-	rate               float64
+	limit              time.Duration
 	run                string
 }
 
@@ -43,13 +43,13 @@ func run(args []string, w io.Writer) error {
 	key := f.String("key-file", "", "`FILE` with the fleet's key")
 	f.IntVar(&s.n, "n", 30, "measure `N` times, or with N runs")
 	f.IntVar(&s.workers, "workers", 8, "the bare engine has `N` workers")
-	f.Float64Var(&s.rate, "rate", 50, "start this many runs a `SECOND`")
+	f.DurationVar(&s.limit, "limit", 10*time.Minute, "begin no run of a crowd after this `TIME`")
 	f.StringVar(&s.run, "run", "", "the `RUN` that was taken over")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	if f.NArg() != 1 {
-		return errors.New("wants one of dispatch, rate, start, takeover and witness")
+		return errors.New("wants one of dispatch, rate, crowd, takeover and witness")
 	}
 	var err error
 	if s.key, err = seal.ReadFile(*key); err != nil {
@@ -78,8 +78,8 @@ func (s settings) measure(ctx context.Context, what string) (any, error) {
 		return m.dispatch(ctx)
 	case "rate":
 		return m.rates(ctx)
-	case "start":
-		return m.start(ctx)
+	case "crowd":
+		return m.crowd(ctx)
 	case "takeover":
 		return m.takeover(ctx)
 	}
