@@ -10,8 +10,8 @@
 // Where an answer is lost, nobody knows whether an entry was stored: [Log.Create] gives an error
 // that is not [ErrTaken], and whoever called it reads the place, or does the same again.
 //
-// A folder ("dir:/path") and PostgreSQL ("postgres://…") can hold logs. The package logtest says
-// what else a store has to do to be one.
+// A folder ("dir:/path"), PostgreSQL ("postgres://…") and a bucket ("s3://…") can hold logs. The
+// package logtest says what else a store has to do to be one.
 package log
 
 import (
@@ -42,7 +42,7 @@ var (
 	ErrNone = errors.New("there is no entry")
 )
 
-// Open opens the logs of a namespace, where a URL says: dir:/path or postgres://….
+// Open opens the logs of a namespace, where a URL says: dir:/path, postgres://… or s3://….
 func Open(ctx context.Context, url, namespace string) (Log, error) {
 	if err := CheckNamespace(namespace); err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
@@ -53,10 +53,12 @@ func Open(ctx context.Context, url, namespace string) (Log, error) {
 		return openDir(rest, namespace)
 	case "postgres", "postgresql":
 		return openPostgres(ctx, url, namespace)
+	case "s3":
+		return openBucket(ctx, url, namespace)
 	case "":
-		return nil, errors.New("open the log: none is named; --log dir:/FOLDER keeps it in a folder that every host shares, --log postgres://HOST/DATABASE in PostgreSQL")
+		return nil, errors.New("open the log: none is named; --log dir:/FOLDER keeps it in a folder that every host shares, --log postgres://HOST/DATABASE in PostgreSQL, --log s3://BUCKET/PREFIX in a bucket")
 	}
-	return nil, fmt.Errorf("open the log: %.20q is no kind of log; dir:/FOLDER and postgres://HOST/DATABASE are", scheme)
+	return nil, fmt.Errorf("open the log: %.20q is no kind of log; dir:/FOLDER, postgres://HOST/DATABASE and s3://BUCKET/PREFIX are", scheme)
 }
 
 // CheckRoot refuses what is no id of a run.

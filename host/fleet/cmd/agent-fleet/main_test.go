@@ -56,7 +56,7 @@ func TestExitCodes(t *testing.T) {
 		{0, "", []string{"log", "--log", logs, "--key-file", key}},
 		{1, "a file is there already", []string{"key", key}},
 		{1, "agent-fleet key " + dir + "/none", []string{"log", "--log", logs, "--key-file", dir + "/none"}},
-		{1, "no kind of log", []string{"log", "--log", "s3:x", "--key-file", key}},
+		{1, "no kind of log", []string{"log", "--log", "gs:x", "--key-file", key}},
 		{1, "the log has no run r-abc", []string{"log", "--log", logs, "--key-file", key, "r-abc"}},
 		{1, "choose a shorter one", []string{"witness", "--log", logs, "--key-file", key, "--listen", "unix:" + dir + "/" + strings.Repeat("x", 110)}},
 		{2, "there is no command", []string{"nonsense"}},

@@ -34,7 +34,7 @@ const patience = 30 * time.Second
 // logFlags name a log, and who may read it.
 func logFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "log", Usage: "the log is at `URL`: dir:/FOLDER or postgres://HOST/DATABASE", Sources: cli.EnvVars("AGENT_FLEET_LOG")},
+		&cli.StringFlag{Name: "log", Usage: "the log is at `URL`: dir:/FOLDER, postgres://HOST/DATABASE or s3://BUCKET/PREFIX", Sources: cli.EnvVars("AGENT_FLEET_LOG")},
 		keyFlag(),
 		&cli.StringFlag{Name: "namespace", Usage: "runs of the fleet are in namespace `NAME`", Value: "default", Sources: cli.EnvVars("AGENT_FLEET_NAMESPACE")},
 	}

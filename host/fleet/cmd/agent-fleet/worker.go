@@ -25,6 +25,7 @@ Where its host is lost, such a run is parked: no record of it is left.
 
 EXAMPLE
    agent-fleet worker --log postgres://db.corp/agent --slots 6 --label linux
+   agent-fleet worker --log s3://agent-log/ci --label gpu=no
    agent-fleet worker --log dir:/srv/agent-log --host h-07
 
 EXIT STATUS
@@ -37,7 +38,7 @@ func workerCommand() *cli.Command {
 		Usage:       "drive runs of the fleet on this machine",
 		Description: workerHelp,
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "log", Usage: "`URL` of the log: dir:/FOLDER, postgres://HOST/DATABASE, or none", Sources: cli.EnvVars("AGENT_FLEET_LOG")},
+			&cli.StringFlag{Name: "log", Usage: "`URL` of the log: dir:/FOLDER, postgres://HOST/DATABASE, s3://BUCKET/PREFIX, or none", Sources: cli.EnvVars("AGENT_FLEET_LOG")},
 			&cli.IntFlag{Name: "slots", Usage: "drive at most `N` runs at a time", Value: 4},
 			&cli.StringSliceFlag{Name: "label", Usage: "take runs that ask for `LABEL`; may be given again"},
 			&cli.StringFlag{Name: "home", Usage: "state `FOLDER` of agent", Sources: cli.EnvVars("AGENT_HOME")},
