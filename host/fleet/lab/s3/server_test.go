@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agent/fleet/log/logtest"
+)
+
+// asServer has the test binary be the server.
+const asServer = "FLEETLAB_S3_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// server is a process with a bucket on a folder, and gives its address.
+func server(tb testing.TB) string {
+	tb.Helper()
+	keys(tb)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd := exec.Command(os.Args[0], "-listen", address, "-dir", tb.TempDir(), "-bucket", "logs")
+	cmd.Env = append(os.Environ(), asServer+"=1")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it ends by a signal
+		close(ended)
+	}()
+	tb.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	for start := time.Now(); time.Since(start) < time.Minute; {
+		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+			_ = c.Close()
+			return address
+		}
+		select {
+		case <-ended:
+			tb.Fatalf("the server ended:\n%s", out.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	tb.Fatal("the server does not listen after a minute")
+	return ""
+}
+
+// A real server: it checks signatures, and keeps objects in files.
+func TestServerConforms(t *testing.T) {
+	logtest.Run(t, *places, opener(url(server(t), "")))
+}
+
+func TestWhatIsWrongIsNamed(t *testing.T) {
+	address := server(t)
+	nothing := strings.Replace(url(address, ""), "logs", "nothing", 1)
+	refused(t, nothing, "make the bucket, or name another")
+	refused(t, url("127.0.0.1:1", "&region=x"), "127.0.0.1:1")
+	refused(t, url(address, "&region=eu-west-1"), "region")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret+"2")
+	refused(t, url(address, ""), "SignatureDoesNotMatch")
+	t.Setenv("AWS_ACCESS_KEY_ID", "nobody")
+	refused(t, url(address, ""), "access key ID")
+}
+
+// BenchmarkCreate is that of the other stores, in package log.
+func BenchmarkCreate(b *testing.B) {
+	l := opened(b, server(b))
+	entry := bytes.Repeat([]byte("0123456789abcdef"), 128)
+	var runs atomic.Int64
+	b.Run("alone", func(b *testing.B) {
+		root := fmt.Sprintf("r-alone%d", runs.Add(1))
+		for i := range b.N {
+			if err := l.Create(b.Context(), root, int64(i+1), entry); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "puts/s")
+	})
+	b.Run("16", func(b *testing.B) {
+		b.SetParallelism(8)
+		b.RunParallel(func(p *testing.PB) {
+			root := fmt.Sprintf("r-many%d", runs.Add(1))
+			for place := int64(1); p.Next(); place++ {
+				if err := l.Create(b.Context(), root, place, entry); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "puts/s")
+	})
+}
