@@ -33,6 +33,7 @@ func TestNothingIsInTheClear(t *testing.T) {
 	for name, where := range map[string]func(l *lab.Lab) (log string){
 		"dir":      func(l *lab.Lab) string { return filepath.Join(l.Dir, "log") },
 		"postgres": func(l *lab.Lab) string { l.Postgres(); return filepath.Join(l.Dir, "pg") },
+		"bucket":   func(l *lab.Lab) string { l.Bucket(); return filepath.Join(l.Dir, "s3") },
 	} {
 		t.Run(name, func(t *testing.T) { sealed(t, where) })
 	}

@@ -150,8 +150,23 @@ func TestASleepingHostIsFenced(t *testing.T) {
 
 // The log cannot be reached: no effect begins. When it is back, the run goes on.
 func TestWithoutItsLogNoEffectBegins(t *testing.T) {
+	for name, begin := range map[string]func(l *lab.Lab) store{
+		"postgres": func(l *lab.Lab) store { return l.Postgres() },
+		"bucket":   func(l *lab.Lab) store { return l.Bucket() },
+	} {
+		t.Run(name, func(t *testing.T) { outage(t, begin) })
+	}
+}
+
+// store is a server that holds the log.
+type store interface {
+	Start()
+	Stop() // as a crash does
+}
+
+func outage(t *testing.T, begin func(l *lab.Lab) store) {
 	l := lab.New(t)
-	p := l.Postgres()
+	p := begin(l)
 	l.StartEngine()
 	l.Host("h-01")
 	id := l.InStep(2, "nolog", []string{"true", "sleep 3", "true"})
