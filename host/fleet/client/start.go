@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 	"agent/fleet/custody"
 )
 
-// longestPrompt is what a prompt may have, in bytes: the engine takes two megabytes at a time, and a
-// prompt goes to a host twice.
+// longestPrompt is what a prompt may have, in bytes: the engine takes two megabytes at a time, and
+// a prompt goes to a host twice.
 const longestPrompt = 512 << 10
 
 // Started is a run that was begun, or that was there under its key.
@@ -36,8 +37,11 @@ func (c *Client) Start(ctx context.Context, r custody.Run) (Started, error) {
 	if len(r.Prompt) > longestPrompt {
 		return Started{}, fmt.Errorf("begin a run: its prompt has %d bytes, and the engine takes %d; put the rest in a file of the repository", len(r.Prompt), longestPrompt)
 	}
-	r.ID = custody.NewRunID()
-	if r.Key != "" {
+	if r.Key == "" {
+		random := make([]byte, 5)
+		rand.Read(random) // never fails
+		r.ID = custody.RunID(random)
+	} else {
 		r.ID = custody.KeyedRunID(r.Key, c.namespace, c.key.MAC)
 	}
 	digest := r.Digest(c.key.MAC)

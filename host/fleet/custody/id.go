@@ -1,7 +1,6 @@
 package custody
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -13,12 +12,8 @@ import (
 // alphabet is that of ids: Crockford's base 32 without the letters that are taken for digits.
 var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// NewRunID makes the id of a run, at random.
-func NewRunID() string {
-	var b [5]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return "r-" + alphabet.EncodeToString(b[:])
-}
+// RunID makes the id of a run of what is random, or stands for something.
+func RunID(of []byte) string { return "r-" + alphabet.EncodeToString(of[:5]) }
 
 // Digest tells requests apart, and nothing else to who has no key.
 func (r Run) Digest(mac func(string) []byte) []byte {
@@ -33,14 +28,14 @@ func (r Run) Digest(mac func(string) []byte) []byte {
 // KeyedRunID makes the id of the run that a start key stands for in a namespace. The MAC is that of
 // the fleet's key.
 func KeyedRunID(key, namespace string, mac func(text string) []byte) string {
-	return "r-" + alphabet.EncodeToString(mac("agent-fleet run\n" + namespace + "\n" + key)[:5])
+	return RunID(mac("agent-fleet run\n" + namespace + "\n" + key))
 }
 
 // scheduledRunID makes the id of a run that a schedule starts: its workflow's id holds the
 // schedule's name and the time, so the same occasion is the same run.
 func scheduledRunID(workflowID string) string {
 	sum := sha256.Sum256([]byte("agent-fleet run\n" + workflowID))
-	return "r-" + alphabet.EncodeToString(sum[:5])
+	return RunID(sum[:])
 }
 
 // IsRunID reports whether a text has the form of a run's id.

@@ -52,25 +52,11 @@ type State struct {
 	Act   int64     `json:"act"`   // counts the actions: a new number is a new action
 	Since time.Time `json:"since"` // of the phase
 
-	Host   string     `json:"host,omitempty"`
-	Had    bool       `json:"had,omitempty"`    // a host was asked to drive it
-	Begun  bool       `json:"begun,omitempty"`  // there are facts of it
-	Logged bool       `json:"logged,omitempty"` // in the log
-	To     string     `json:"to,omitempty"`     // the host that a move named
-	Named  bool       `json:"named,omitempty"`  // a move named it while no host had the run: it is shown
-	Back   string     `json:"back,omitempty"`   // the host that has it again if no other takes it
-	Moving bool       `json:"moving,omitempty"` // its host is asked to hand it over
-	Gone   bool       `json:"gone,omitempty"`   // its host is to be shut out
-	Cancel bool       `json:"cancel,omitempty"`
-	Urged  bool       `json:"urged,omitempty"` // a person had it go on, and nothing has come of that yet
-	Not    []Excluded `json:"not,omitempty"`
-
-	Request  *Request   `json:"request,omitempty"`  // the open question
-	Answer   *Answer    `json:"answer,omitempty"`   // accepted, and not yet taken by a host
-	Answered []Answer   `json:"answered,omitempty"` // the newest last
-	Refused  int        `json:"refused,omitempty"`  // answers that a host could not take
-	Asked    []string   `json:"asked,omitempty"`    // ids of questions, the newest last
-	Until    *time.Time `json:"until,omitempty"`    // the end of a pause
+	placing
+	Cancel bool `json:"cancel,omitempty"`
+	Urged  bool `json:"urged,omitempty"` // a person had it go on, and nothing has come of that yet
+	asking
+	Until *time.Time `json:"until,omitempty"` // the end of a pause
 
 	Silence   Duration   `json:"silence,omitempty"` // of the host
 	SilentAt  *time.Time `json:"silent_at,omitempty"`
@@ -80,6 +66,29 @@ type State struct {
 	Retries   int        `json:"retries,omitempty"`   // pauses in a row
 	Reason    string     `json:"reason,omitempty"`
 	Report    *Report    `json:"report,omitempty"` // the last one
+}
+
+// placing is what is known of where a run is, and where it is to go.
+type placing struct {
+	Host   string     `json:"host,omitempty"`
+	Had    bool       `json:"had,omitempty"`    // a host was asked to drive it
+	Begun  bool       `json:"begun,omitempty"`  // there are facts of it
+	Logged bool       `json:"logged,omitempty"` // in the log
+	To     string     `json:"to,omitempty"`     // the host that a move named
+	Named  bool       `json:"named,omitempty"`  // a move named it while no host had the run: it is shown
+	Back   string     `json:"back,omitempty"`   // the host that has it again if no other takes it
+	Moving bool       `json:"moving,omitempty"` // its host is asked to hand it over
+	Gone   bool       `json:"gone,omitempty"`   // its host is to be shut out
+	Not    []Excluded `json:"not,omitempty"`
+}
+
+// asking is what is known of the questions of a run.
+type asking struct {
+	Request  *Request `json:"request,omitempty"`  // the open one
+	Answer   *Answer  `json:"answer,omitempty"`   // accepted, and not yet taken by a host
+	Answered []Answer `json:"answered,omitempty"` // the newest last
+	Refused  int      `json:"refused,omitempty"`  // answers that a host could not take
+	Asked    []string `json:"asked,omitempty"`    // ids of questions, the newest last
 }
 
 // kept is how many answered questions a custody remembers.
@@ -113,8 +122,8 @@ func (s State) enter(p Phase, at time.Time) State {
 	return s
 }
 
-// goOn has the run driven by its host, or offers it where it has none. A run that was on hosts and is
-// on none is cancelled in the log.
+// goOn has the run driven by its host, or offers it where it has none. A run that was on hosts and
+// is on none is cancelled in the log.
 func (s State) goOn(at time.Time) State {
 	switch {
 	case s.Gone, s.Cancel && s.Had && s.Host == "":
@@ -140,7 +149,7 @@ func (s State) park(at time.Time, why string) State {
 
 // leave takes the run from its host, which is not offered it for a time.
 func (s State) leave(at time.Time, why string) State {
-	s = s.readmit(at, s.Host)
+	s.placing = s.readmit(at, s.Host)
 	if s.Host != "" {
 		s.Not = append(s.Not, Excluded{Host: s.Host, Why: why, Until: at.Add(exclusion)})
 	}
@@ -153,16 +162,16 @@ func (s State) leave(at time.Time, why string) State {
 }
 
 // readmit ends the exclusion of a host, and of those whose time is over.
-func (s State) readmit(at time.Time, host string) State {
-	s.Not = slices.DeleteFunc(slices.Clone(s.Not), func(x Excluded) bool { return x.Host == host || !x.Until.After(at) })
-	return s
+func (p placing) readmit(at time.Time, host string) placing {
+	p.Not = slices.DeleteFunc(slices.Clone(p.Not), func(x Excluded) bool { return x.Host == host || !x.Until.After(at) })
+	return p
 }
 
 // first gives the answer that a question had.
-func (s State) first(request string) (Answer, bool) {
-	i := slices.IndexFunc(s.Answered, func(a Answer) bool { return a.Request == request })
+func (q asking) first(request string) (Answer, bool) {
+	i := slices.IndexFunc(q.Answered, func(a Answer) bool { return a.Request == request })
 	if i < 0 {
 		return Answer{}, false
 	}
-	return s.Answered[i], true
+	return q.Answered[i], true
 }
