@@ -27,8 +27,10 @@ func (l *Lab) Bucket() *Bucket {
 		if err != nil {
 			l.Fatal(err)
 		}
-		b.program = filepath.Join(filepath.Dir(l.Server), "s3-server")
-		build(l, module, b.program, ".")
+		b.program = l.path("s3-server")
+		if err := build(module, b.program, "."); err != nil {
+			l.Fatal(err)
+		}
 	}
 	l.Setenv("AWS_ACCESS_KEY_ID", "lab")
 	l.Setenv("AWS_SECRET_ACCESS_KEY", "kestrelsecretharbour")
@@ -42,7 +44,7 @@ func (l *Lab) Bucket() *Bucket {
 func (b *Bucket) Start() {
 	b.lab.Helper()
 	b.server = start(b.lab, "s3", exec.Command(b.program, "-listen", b.address, "-dir", b.lab.path("s3"), "-bucket", "logs"))
-	ok := wait(time.Minute, func() bool {
+	ok := Wait(time.Minute, func() bool {
 		c, err := net.DialTimeout("tcp", b.address, time.Second)
 		if err == nil {
 			_ = c.Close()
