@@ -20,7 +20,7 @@ import (
 	"agent/fleet/custody"
 )
 
-// Retention is how long the engine is to keep runs that have ended: for as long a start key is known.
+// Retention is how long the engine is to keep runs that have ended: as long is a start key known.
 const Retention = 30 * 24 * time.Hour
 
 const (

@@ -47,8 +47,8 @@ type Options struct {
 	Dial      []grpc.DialOption
 }
 
-// TLS are the files with which the engine's server and its client prove who they are. Without any of
-// them the connection is in the clear, unless On is set or there is an API key.
+// TLS are the files with which the engine's server and its client prove who they are. Without any
+// of them the connection is in the clear, unless On is set or there is an API key.
 type TLS struct {
 	On         bool
 	CA         string // certificates that the server's may be signed by

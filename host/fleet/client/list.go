@@ -88,7 +88,7 @@ func (c *Client) listPage(ctx context.Context, query string, size int, token []b
 	})
 }
 
-// lookCloser asks about the runs that hosts drive or are asked to take, as many as there is time for.
+// lookCloser asks about the runs that hosts drive or are asked to take, as long as there is time.
 func (c *Client) lookCloser(ctx context.Context, rows []Row) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -106,7 +106,7 @@ func TestAQuestionOnAServer(t *testing.T) {
 	e.holds(t, canary)
 }
 
-// race has many people answer at once: one answer is taken, and all who gave it are told so.
+// race has many people answer at once: one answer is taken, and all who gave it hear that.
 func (h *hosts) race(n int) {
 	h.t.Helper()
 	var wait sync.WaitGroup

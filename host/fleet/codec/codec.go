@@ -1,6 +1,6 @@
-// Package codec seals what a fleet gives to its engine. The engine stores and routes ids, states and
-// the names of hosts; prompts, questions, answers and errors it holds only as sealed payloads, which
-// nobody opens who does not have the fleet's key.
+// Package codec seals what a fleet gives to its engine. The engine stores and routes ids, states
+// and the names of hosts; prompts, questions, answers and errors it holds only as sealed payloads,
+// which nobody opens who does not have the fleet's key.
 package codec
 
 import (

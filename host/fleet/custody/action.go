@@ -2,8 +2,8 @@ package custody
 
 import "time"
 
-// Action is what the workflow carries out until the state has another one: one of the activities, or
-// none, and a timer, if Until is set. The zero Action waits for people alone.
+// Action is what the workflow carries out until the state has another one: one of the activities,
+// or none, and a timer, if Until is set. The zero Action waits for people alone.
 type Action struct {
 	Queue string
 	Offer *Offer

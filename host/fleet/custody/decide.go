@@ -23,7 +23,7 @@ type Event struct {
 	Cancel  bool
 }
 
-// Silent says that a host let a Drive go without a word.
+// Silent says that a host let a Drive go without a report.
 type Silent struct {
 	Began   bool      // it did not begin it at all, or it was heard of before
 	Last    *Progress // of the last heartbeat
@@ -89,7 +89,7 @@ func (s State) end(at time.Time, r Report) State {
 }
 
 func (s State) untaken(at time.Time, why string) State {
-	s = s.readmit(at, "")
+	s.placing = s.readmit(at, "")
 	switch {
 	case s.Phase == Fencing:
 		return s.pause(at, 10*time.Second, "its host could not be shut out: "+why)
@@ -99,7 +99,8 @@ func (s State) untaken(at time.Time, why string) State {
 		return s.enter(Queued, at)
 	case s.Back != "":
 		s.Host, s.Back = s.Back, ""
-		return s.readmit(at, s.Host).backOff(at, s.Reason)
+		s.placing = s.readmit(at, s.Host)
+		return s.backOff(at, s.Reason)
 	}
 	return s.pause(at, time.Second, why)
 }
@@ -154,8 +155,8 @@ func (s State) failed(at time.Time, f Failed) State {
 }
 
 // silent gives the host that kept silent another chance, until its time is over. It counts the time
-// that the host had, and not what the clock says: when the engine itself was away, the host was not,
-// and takes the run up again. Only one that may not be away at all gets no chance.
+// that the host had, and not what the clock says: when the engine was away, the host was not, and
+// takes the run up again. Only one that may not be away at all gets no chance.
 func (s State) silent(at time.Time, e Silent) State {
 	if e.Last != nil {
 		s = s.learn(e.Last.Facts, e.Last.Log, e.Last.Turn)

@@ -50,8 +50,8 @@ func decision(call string) *Request {
 }
 
 // take compares the question that the host knows of with those that were answered. The answer to a
-// question that a host knows nothing of yet is brought again: an accepted answer is not lost because
-// a host was.
+// question that a host knows nothing of yet is brought again: an accepted answer is not lost
+// because a host was.
 func (s State) take(r Report, brought bool) State {
 	switch {
 	case r.Request == nil && (r.Handed || r.Cause == "moved"):

@@ -117,8 +117,8 @@ type Where struct {
 }
 
 // Offer is the input of the activity with which a host takes a run: it is taken from the pool's
-// queue only by a host with a free slot. A move to a host comes by the host's own queue. A host that
-// cannot have it, or that is in Not, answers with an error, and the offer goes on.
+// queue only by a host with a free slot. A move to a host comes by the host's own queue. A host
+// that cannot have it, or that is in Not, answers with an error, and the offer goes on.
 type Offer struct {
 	Run    string   `json:"run"`
 	Labels []string `json:"labels,omitempty"`
@@ -132,9 +132,9 @@ type Taken struct {
 }
 
 // Fence is the input of the activity that ends the custody of a host that is gone: it appends a
-// claim, and with Cancel the end, to the log, so that the host can start nothing even if it returns.
-// It comes by [CustodyQueue], to any worker, whether it has a free slot or not, and answers with
-// nothing, or with a [Report] of what the log says.
+// claim, and with Cancel the end, to the log, so that the host can start nothing even if it
+// returns. It comes by [CustodyQueue], to any worker, whether it has a free slot or not, and
+// answers with nothing, or with a [Report] of what the log says.
 type Fence struct {
 	Run    string `json:"run"`
 	Cancel bool   `json:"cancel,omitempty"`
@@ -160,8 +160,8 @@ const (
 
 	// CauseRecord is the cause of a Report on a run that has begun and whose record is lost.
 	CauseRecord = "record"
-	// CauseLost is the cause of a Report on a run whose host lost its state folder, or took the run in
-	// from the log and has not claimed it: all that counts is in the log, and any host may go on.
+	// CauseLost is the cause of a Report on a run whose host lost its state folder, or took the run
+	// in from the log and has not claimed it: any host may go on from the log.
 	CauseLost = "lost"
 	// ErrorStopping is the type of the error with which a worker that stops lets go of a run: the
 	// run is asked for again at the same host, which is not taken for silent.

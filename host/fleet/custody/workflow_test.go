@@ -126,7 +126,7 @@ func TestAPlannedMove(t *testing.T) {
 	}
 }
 
-// untilToldOtherwise drives a run until the workflow lets go of it, and then does as it is told.
+// untilToldOtherwise drives a run until the workflow lets go of it, and then does what it is asked.
 func (f *fleet) untilToldOtherwise(report custody.Report) func(context.Context, int, custody.Drive) (custody.Report, error) {
 	return func(ctx context.Context, n int, _ custody.Drive) (custody.Report, error) {
 		switch n {

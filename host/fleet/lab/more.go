@@ -81,7 +81,7 @@ func (h *Host) wakeNsenter() {
 	}
 }
 
-// Gone waits until the copy of a run on a host is over: nothing drives it, and it says that it moved.
+// Gone waits until the copy of a run on a host is over: nothing drives it, and it has moved.
 func (l *Lab) Gone(h *Host, id string, limit time.Duration) bool {
 	l.Helper()
 	var last string

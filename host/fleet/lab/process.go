@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -16,7 +15,6 @@ type process struct {
 	cmd  *exec.Cmd
 	out  string
 	done chan struct{}
-	once sync.Once
 }
 
 func start(l *Lab, name string, cmd *exec.Cmd) *process {

@@ -201,7 +201,7 @@ func (h *Host) keepSocket(ctx context.Context) {
 	}
 }
 
-// witnessed notes what a driver told its witness.
+// witnessed notes what a driver says to its witness.
 func (h *Host) witnessed(e witness.Event) {
 	switch {
 	case e.Reply.Later == handing:

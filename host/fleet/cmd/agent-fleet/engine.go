@@ -100,7 +100,7 @@ func who() string {
 	return name
 }
 
-// act has a command do something with the engine, and gives what goes wrong the command's exit code.
+// act has a command do something with the engine, and gives what goes wrong its exit code.
 func act(do func(context.Context, *cli.Command, *client.Client) error) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
 		engine, err := connect(ctx, c)

@@ -62,7 +62,7 @@ func requestFlags() []cli.Flag {
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "read the prompt from `FILE`"},
 		&cli.StringFlag{Name: "git", Usage: "work in `URL@COMMIT`"},
 		&cli.StringSliceFlag{Name: "label", Usage: "only on hosts with this `LABEL`; may be given again"},
-		&cli.DurationFlag{Name: "away", Value: custody.DefaultAway, Usage: "a host that is silent for this `TIME` is given up for another; 0 for at once"},
+		&cli.DurationFlag{Name: "away", Value: custody.DefaultAway, Usage: "a host that is silent for this `TIME` loses the run to another; 0 for at once"},
 	}, passedOn())
 }
 

@@ -235,7 +235,7 @@ func (m *meter) asking(ctx context.Context, i int) (err error) {
 	return err
 }
 
-// takeover says when the engine gave up a run's host, and when the next one claimed the run.
+// takeover says when the engine took a run's host for lost, and when the next one claimed the run.
 func (m *meter) takeover(ctx context.Context) (any, error) {
 	var out struct {
 		Silent  time.Time `json:"silent"`
