@@ -53,7 +53,7 @@ func (b *tab) hold() {
 	b.until(`(window.held = true) && window.under === 0`)
 }
 
-// Two tabs answer one question at once: one is taken, the other is told in words what was.
+// Two tabs answer one question at once: one is taken, the other one says in words what was.
 func TestTwoTabsAnswer(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging", "production"))).serve()
 	run := w.waiting("deploy it")
@@ -210,8 +210,8 @@ func padding(n int) string {
 	return string(text)
 }
 
-// The server is killed and comes back: the page says that it is offline, keeps what it has, and says
-// then that its session is over; a new link brings it back where it was (promise 16).
+// The server is killed and comes back: the page says that it is offline, keeps what it has, and
+// says then that its session is over; a new link brings it back where it was (promise 16).
 func TestServerKilled(t *testing.T) {
 	w := newWorld(t, stories(modeltest.Story{Prompt: "tell", Turns: []modeltest.Turn{{Text: padding(4000) + "The end.", Faults: []modeltest.Fault{{Kind: modeltest.Hold, At: 3000}}}}})).serve()
 	run := w.run("tell me")
@@ -320,8 +320,8 @@ func TestTellTheModel(t *testing.T) {
 	b.clean(w.page)
 }
 
-// The plan of a run in mode plan that was started here is a question, with the ways to go on with it
-// (issue 17, part 1).
+// The plan of a run in mode plan that was started here is a question, with the ways to go on with
+// it (issue 17, part 1).
 func TestPlanIsAsked(t *testing.T) {
 	w := newWorld(t, stories(modeltest.Story{Prompt: "plan it", Turns: []modeltest.Turn{says("1. Write new.txt.")}},
 		modeltest.Story{Prompt: "Carry the plan out", Turns: []modeltest.Turn{

@@ -33,32 +33,37 @@ func TestMain(m *testing.M) {
 	if code, ok := servetest.Hidden(os.Args); ok {
 		os.Exit(code)
 	}
-	os.Exit(withBrowser(m))
-}
-
-func withBrowser(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "page")
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
 	if binary() == "" {
-		name := filepath.Join(dir, "agent")
-		build := exec.Command("go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-buildvcs=false", "-o", name, ".")
-		build.Dir = filepath.Join("..", "..")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-			return 1
-		}
-		if err := os.Setenv("AGENT_BINARY", name); err != nil {
+		if err := os.Setenv("AGENT_BINARY", build(dir)); err != nil {
 			panic(err)
 		}
 	}
+	code := withBrowser(m, dir)
+	os.RemoveAll(dir) // what is left lies among the files that the system removes
+	os.Exit(code)
+}
+
+// build makes the program, in the folder.
+func build(dir string) string {
+	name := filepath.Join(dir, "agent")
+	build := exec.Command("go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-buildvcs=false", "-o", name, ".")
+	build.Dir = filepath.Join("..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build the program: %v\n%s", err, out))
+	}
+	return name
+}
+
+func withBrowser(m *testing.M, dir string) int {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 800),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
-		// For pages of other places: a name that leads here, and no browser that stands in front of the server.
+		// For pages of other places: a name that leads here, and nothing in front of the server.
 		chromedp.Flag("host-resolver-rules", "MAP evil.test 127.0.0.1"), chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,LocalNetworkAccessChecks"))
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
@@ -296,8 +301,8 @@ func (b *tab) clickOn(path string) {
 	b.t.Fatalf("%s takes no click\n%s", path, b.seen())
 }
 
-// clickOnce says whether the element took the click: a guard that keeps it from that lets it come no
-// further.
+// clickOnce says whether the element took the click: a guard that keeps it from that lets it come
+// no further.
 func (b *tab) clickOnce(path string) bool {
 	b.t.Helper()
 	eval[any](b, fmt.Sprintf(`new Promise((done) => { // the page looks at itself once a frame

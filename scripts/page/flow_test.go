@@ -129,8 +129,8 @@ func TestFlowIsAnsweredInWords(t *testing.T) {
 	b.clean(w.page)
 }
 
-// Many branches are a row until a person opens them, and then as many as fit; each has its own time,
-// files and run.
+// Many branches are a row until a person opens them, and then as many as fit; each has its own
+// time, files and run.
 func TestFlowOfManyBranches(t *testing.T) {
 	w := newWorld(t, stories()).serve()
 	items := make([]string, 60)

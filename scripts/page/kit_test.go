@@ -59,7 +59,7 @@ func newWorld(t *testing.T, script modeltest.Script) *world {
 	return w
 }
 
-// remove ends the runs that are under way, by name, and removes the folder once nobody writes there.
+// remove ends the runs that are under way, by name, and then removes the folder.
 func (w *world) remove() {
 	w.stop(os.Interrupt)
 	var list struct {

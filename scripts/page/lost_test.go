@@ -19,8 +19,8 @@ import (
 	"agent/host/model/modeltest"
 )
 
-// counted is a story whose command leaves a line in the file effect, and then goes on until there is
-// a file go.
+// counted is a story whose command leaves a line in the file effect, and then goes on until there
+// is a file go.
 func counted(prompt string, more ...modeltest.Turn) modeltest.Story {
 	turn := modeltest.Turn{Text: "I do it.", Calls: []modeltest.Call{shell("echo did >> effect; while [ ! -e go ]; do sleep 0.05; done")}}
 	return modeltest.Story{Prompt: prompt, Turns: append(append([]modeltest.Turn{turn}, more...), says("That is done now."))}
@@ -147,8 +147,8 @@ func (w *world) unaware(b *tab, run string) (hear func()) {
 	}
 }
 
-// What a resume would do is shown, and then done: the command that outlived its driver is picked up,
-// not executed again.
+// What a resume would do is shown, and then done: the command that outlived its driver is picked
+// up, not executed again.
 func TestResumeDoesWhatItsPlanSays(t *testing.T) {
 	w := newWorld(t, stories(counted("do it"))).serve("--recover", "none")
 	run := w.interrupted("do it once")
@@ -230,7 +230,7 @@ func (w *world) numUnknown(run string) any {
 	return r["num_unknown"]
 }
 
-// A person knows that a call took place: that is on record, and the same call is not executed again.
+// A person knows that a call took place: that is on record, and it is not executed again.
 func TestItHappened(t *testing.T) {
 	w := newWorld(t, twice()).serve("--recover", "none")
 	b := open(t)
@@ -290,8 +290,9 @@ func TestAnswerIsKept(t *testing.T) {
 	b.clean(w.page)
 }
 
-// The database is put back from a copy while a page shows what came after: its place is refused, and
-// the page reads the run again and says why. The run goes on once a person has decided about that.
+// The database is put back from a copy while a page shows what came after: its place is refused,
+// and the page reads the run again and says why. The run goes on once a person has decided about
+// that.
 func TestHistoryReplaced(t *testing.T) {
 	ask := asks("deploy", "Which environment?", "staging", "production").Turns[0]
 	second := asks("", "At which time?", "now", "tonight").Turns[0]

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A newer agent brings the database up to date: the server ends, and the page says why and what to do.
+// A newer agent brings the database up to date: the server ends; the page says why and what to do.
 func TestNewerAgent(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging"))).serve()
 	run := w.waiting("deploy it")

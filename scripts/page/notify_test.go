@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// keepNotes has the page's notifications be kept in window.notes, with whether the browser showed them.
+// keepNotes keeps the page's notifications in window.notes, with whether the browser showed them.
 const keepNotes = `(() => {
 	const Real = Notification;
 	window.notes = [];
@@ -33,8 +33,8 @@ func (b *tab) permit(origin string, how permissions.PermissionSetting) {
 	}
 }
 
-// Who looks elsewhere is notified of a question, once, where the browser allows it; who looks at the
-// page is not.
+// Who looks elsewhere is notified of a question, once, where the browser allows it; who looks at
+// the page is not.
 func TestNotifications(t *testing.T) {
 	w := newWorld(t, stories(asks("deploy", "Which environment?", "staging"))).serve()
 	b := w.login(open(t))
