@@ -37,7 +37,7 @@ import (
 var Version = "0.1.0"
 
 // Revision is the commit of a release, set as Version is; else what go build records counts.
-var Revision string
+var Revision = ""
 
 // IO is where a command reads and writes.
 type IO struct {

@@ -38,12 +38,15 @@ func checkImports(s *source) []finding {
 	if pure(s) {
 		found = append(found, clockUses(s)...)
 	}
+	if replayed(s) {
+		found = append(found, ownThreads(s)...)
+	}
 	return found
 }
 
 // pure says whether the file must decide from its arguments alone.
 func pure(s *source) bool {
-	for _, dir := range []string{"scripts/crashlab/judge", "scripts/crashlab/marks", "scripts/crashlab/story"} {
+	for _, dir := range []string{"scripts/crashlab/judge", "scripts/crashlab/marks", "scripts/crashlab/story", fleetDir + "/custody", fleetDir + "/model"} {
 		if within(s.dir, dir) && !s.test {
 			return true
 		}
@@ -59,7 +62,7 @@ func refusal(s *source, bound rule, target string) string {
 	if target == module {
 		return "imports the main package"
 	}
-	if local, ok := strings.CutPrefix(target, module+"/"); ok {
+	if local, ok := folderOf(target); ok {
 		return localRefusal(s, bound, local)
 	}
 	if within(target, "database/sql") || within(target, "modernc.org/sqlite") {
@@ -67,6 +70,9 @@ func refusal(s *source, bound rule, target string) string {
 			return "imports " + target + ": SQLite is reached only through db, which redacts, checks epochs and orders every write"
 		}
 		return ""
+	}
+	if within(s.dir, fleetDir) && !s.test && !standard(target) {
+		return otherRefusal(bound, target)
 	}
 	if !pure(s) {
 		if s.dir == "host/stream" && !s.test && !standard(target) && target != "github.com/fsnotify/fsnotify" {
@@ -86,9 +92,22 @@ func refusal(s *source, bound rule, target string) string {
 	return ""
 }
 
+// otherRefusal is about a package of another module, for a rule that names those that may be
+// imported.
+func otherRefusal(bound rule, target string) string {
+	if matches(bound.others, target) {
+		return ""
+	}
+	may := "nothing"
+	if len(bound.others) > 0 {
+		may = "only " + strings.Join(bound.others, ", ")
+	}
+	return "imports " + target + ": " + bound.dir + " may import " + may + " of other modules: " + bound.why
+}
+
 func localRefusal(s *source, bound rule, local string) string {
 	external := strings.HasSuffix(s.syntax.Name.Name, "_test") && local == s.dir
-	if external || bound.permits(local) {
+	if external || bound.permits(local) || s.test && matches(bound.tests, local) {
 		return ""
 	}
 	may := "nothing of this module"

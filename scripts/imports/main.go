@@ -3,7 +3,7 @@
 //	go run ./scripts/imports [-root DIR] [imports|budgets|words|proofs]...
 //
 // "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets"
-// is the size of functions, files, types and packages and the few forms that are refused. "words"
+// is the size of functions, files, types and packages, and the few forms that are refused. "words"
 // is what comments, messages and Markdown do not say. "proofs" is which test proves what is
 // promised of flows and of checkpoints; scripts/proofs.txt is the list. Without an argument the
 // first three run. Every violation is printed as path:line with its reason. It exits 1 on a
@@ -16,6 +16,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 func main() {
@@ -28,9 +29,11 @@ func main() {
 func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
 	checks := map[string]func([]*source) []finding{
 		"imports": func(list []*source) []finding { return each(list, checkImports) },
-		"budgets": func(list []*source) []finding { return append(each(list, checkBudgets), checkTotals(list)...) },
-		"words":   checkWords,
-		"proofs":  func(list []*source) []finding { return checkProofs(tree, list) },
+		"budgets": func(list []*source) []finding {
+			return slices.Concat(each(list, checkBudgets), checkTotals(list), checkState(list))
+		},
+		"words":  checkWords,
+		"proofs": func(list []*source) []finding { return checkProofs(tree, list) },
 	}
 	if len(names) == 0 {
 		names = []string{"imports", "budgets", "words"}

@@ -16,6 +16,9 @@ type rule struct {
 	allow []string // "x" is that package; "x/..." is it and all below; "..." is everything
 	deny  []string // same forms, and stronger
 	why   string
+
+	tests  []string // of a fleet: what its tests may import beside that
+	others []string // of a fleet: what its packages may import of other modules; its tests are free
 }
 
 // layers is who may import whom: the shape in words of import statements. What is not listed is
@@ -198,7 +201,7 @@ func frontDoors() []rule {
 	return []rule{
 		{dir: ".", allow: []string{"host/command", "tools/hidden"},
 			why: "main only hands arguments, streams and signals to the command line, and has the hidden commands carried out before it"},
-		{dir: "host/command", allow: []string{"host/...", "recovery/..."},
+		{dir: "host/command", allow: []string{"host/...", "recovery/..."}, deny: []string{fleetDir + "/..."},
 			why: "a command turns flags into calls of app and host, and what comes back into text; it reaches neither the store nor tools"},
 		{dir: "host/view", allow: []string{"host", "host/model/rewind", "host/doctor", "host/flow/table", "host/owner", "db", "recovery", "recovery/journal", "host/stream", "host/markdown", "tools/process"},
 			why: "what is shown is made from rows and outcomes alone; it opens nothing, and every front door shows the same"},
@@ -294,7 +297,7 @@ func unbound(dir string) bool { return within(dir, "scripts") && !within(dir, "s
 // ruleFor finds the rule of the nearest folder that has one. The root's rule binds the root alone,
 // so a new top-level folder has none.
 func ruleFor(dir string) (rule, bool) {
-	for _, r := range append(layers(), crashlab()...) {
+	for _, r := range slices.Concat(layers(), crashlab(), fleet()) {
 		if r.dir == dir {
 			return r, true
 		}
@@ -340,8 +343,11 @@ func mayReachSQL(dir string) bool {
 // impureInRecovery are standard packages by which the world, a clock or chance would reach a
 // decision.
 func impureInRecovery(target string) bool {
+	if target == "net/url" {
+		return false // it reads a text
+	}
 	for _, p := range []string{
-		"C", "context", "crypto/rand", "log", "math/rand", "net", "os", "runtime", "syscall", "testing", "unsafe",
+		"C", "context", "crypto/rand", "log", "math/rand", "net", "os", "runtime", "sync", "syscall", "testing", "unsafe",
 	} {
 		if within(target, p) {
 			return true

@@ -15,7 +15,7 @@ import (
 
 // source is one file of the tree. For a file that is not Go, syntax is nil.
 type source struct {
-	path      string // slash-separated, relative to go.mod
+	path      string // slash-separated, relative to the main go.mod
 	dir       string // its folder; "." for the root
 	text      []byte
 	test      bool
@@ -50,8 +50,8 @@ func (s *source) lines(n ast.Node) int {
 }
 
 // load reads every Go, SQL and Markdown file and every script of the module, whatever its build
-// constraints: a rule that holds on Linux only is none. Nested modules, testdata and hidden folders
-// but .github are not part of the module.
+// constraints: a rule that holds on Linux only is none. Modules within it are bound by the same
+// rules. Testdata and hidden folders but .github are not.
 func load(tree fs.FS) ([]*source, error) {
 	var sources []*source
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -59,7 +59,7 @@ func load(tree fs.FS) ([]*source, error) {
 			return err
 		}
 		if d.IsDir() {
-			if name != "." && skipDir(tree, name) {
+			if name != "." && skipDir(path.Base(name)) {
 				return fs.SkipDir
 			}
 			return nil
@@ -84,16 +84,11 @@ func load(tree fs.FS) ([]*source, error) {
 	return sources, nil
 }
 
-func skipDir(tree fs.FS, name string) bool {
-	base := path.Base(name)
+func skipDir(base string) bool {
 	if strings.HasPrefix(base, ".") && base != ".github" || strings.HasPrefix(base, "_") {
 		return true
 	}
-	if base == "testdata" || base == "vendor" || base == "node_modules" {
-		return true
-	}
-	_, err := fs.Stat(tree, path.Join(name, "go.mod"))
-	return err == nil
+	return base == "testdata" || base == "vendor" || base == "node_modules"
 }
 
 func read(tree fs.FS, name string) (*source, error) {
