@@ -96,8 +96,8 @@ func (h *Host) progress(run string) custody.Progress {
 	return p
 }
 
-// place is where a run is. It is known while an activity drives the run: nothing is kept of one that
-// waits or has ended.
+// place is where a run is. It is known while an activity drives the run, and not while it waits or
+// after its end.
 type place struct {
 	custody.Progress
 	drives int // activities
