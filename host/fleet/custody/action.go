@@ -59,7 +59,7 @@ func (s State) drive(now time.Time) Action {
 		return a
 	}
 	if !s.Cancel {
-		a.Limit = max(min(startLimit, s.away()-s.Silence), chance)
+		a.Limit = max(min(startLimit, s.Run.away()-s.Silence), chance)
 	}
 	a.Until = now.Add(a.Limit + beatLimit + 5*time.Second) // by then it has begun, or it has failed
 	return a

@@ -174,7 +174,7 @@ func (s State) silent(at time.Time, e Silent) State {
 	case s.Cancel && s.Silence >= cancelLimit:
 		s.Gone = true
 		return s.goOn(at)
-	case !s.Cancel && s.Silence >= s.away() && (!e.Began || s.away() == 0):
+	case !s.Cancel && s.Silence >= s.Run.away() && (!e.Began || s.Run.away() == 0):
 		s.Reason = fmt.Sprintf("%s is silent since %s", s.Host, s.SilentAt.UTC().Format("15:04:05"))
 		s = s.leave(at, "silent")
 		return s.onward(at)

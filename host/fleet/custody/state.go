@@ -102,14 +102,14 @@ func New(r Run, at time.Time) State {
 	return State{Run: r, Phase: Queued, Act: 1, Since: at}
 }
 
-func (s State) away() Duration {
+func (r Run) away() Duration {
 	switch {
-	case s.Run.Away == 0:
+	case r.Away == 0:
 		return DefaultAway
-	case s.Run.Away < 0:
+	case r.Away < 0:
 		return 0
 	}
-	return s.Run.Away
+	return r.Away
 }
 
 // enter begins a new action in a phase.

@@ -93,5 +93,5 @@ func (s State) Left(now time.Time) time.Duration {
 	if s.SilentAt == nil {
 		return 0
 	}
-	return max(s.away()-s.Silence, 0)
+	return max(s.Run.away()-s.Silence, 0)
 }

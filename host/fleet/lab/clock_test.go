@@ -9,8 +9,8 @@ import (
 	"agent/fleet/lab"
 )
 
-// The clock of a host is set by an hour, ahead and back, while its worker and its drivers go on, and
-// theirs too. Nothing moves, nothing is unknown, and what is asked of the host it does in time.
+// The clock of a host is set by an hour, ahead and back, while its worker and its drivers go on,
+// and theirs too. Nothing moves, nothing is unknown, and what is asked of the host it does in time.
 func TestTheClockOfAHostIsSet(t *testing.T) {
 	t.Parallel()
 	l := lab.New(t)

@@ -41,7 +41,8 @@
 //	  1 never twice                       every story;
 //	                                      TestControlWithoutALogEffectsAreDoneTwice
 //	  2 in the log before it is done      TestDriversThatEndAtTheirWitness,
-//	                                      TestWithoutItsLogNoEffectBegins; model: TestEveryInterleaving;
+//	                                      TestWithoutItsLogNoEffectBegins;
+//	                                      model: TestEveryInterleaving;
 //	                                      agent: testdata/script/witness.txt
 //	  3 what was shown survives           TestALostHostLosesAtMostOneCall,
 //	                                      TestAnAnswerIsTakenAfterTheHomeWasDeleted

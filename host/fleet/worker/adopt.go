@@ -83,8 +83,8 @@ func (h *Host) adoptRun(ctx context.Context, a Agent, r found, out *adopted) {
 	}
 }
 
-// letGo ends the copy of a run that was taken from this host, if it went on elsewhere meanwhile: the
-// host may have slept, and its driver knows nothing of that before it wants to act again.
+// letGo ends the copy of a run that was taken from this host, if it went on elsewhere meanwhile:
+// the host may have slept, and its driver knows nothing of that before it wants to act again.
 func (h *Host) letGo(run string) (away bool) {
 	d := &drive{host: h, run: custody.Run{ID: run}, agent: h.homes.of(run)}
 	err := d.look(h.homes.ctx)
