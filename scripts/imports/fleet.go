@@ -29,7 +29,7 @@ func fleet() []rule {
 		{dir: dir + "seal", allow: []string{pack, line}, why: "an entry is sealed and opened with a key alone; where it is kept does not matter"},
 		{dir: dir + "codec", others: []string{"go.temporal.io/api/common/v1", "go.temporal.io/sdk/converter", "go.temporal.io/sdk/temporal", "google.golang.org/protobuf/proto"},
 			why: "what the engine stores is sealed whatever it says"},
-		{dir: dir + "log", tests: in("log/fake", "log/logtest", "log/pgtest"), others: []string{"github.com/jackc/pgx/v5/..."},
+		{dir: dir + "log", tests: in("log/fake", "log/logtest", "log/pgtest"), others: []string{"github.com/jackc/pgx/v5/...", "github.com/minio/minio-go/v7/..."},
 			why: "the log stores bytes at places; what they say is sealed"},
 		{dir: dir + "log/fake", allow: in("log"), why: "a log for tests is a log"},
 		{dir: dir + "log/logtest", allow: in("log"), why: "what every log keeps is tried on a log alone"},
@@ -48,6 +48,7 @@ func fleet() []rule {
 		{dir: dir + "cmd/fleet-figures", allow: in("client", "custody", "log", "log/replay", "seal", "witness"), others: temporal,
 			why: "a fleet is measured beside the bare engine, by what its rooms show"},
 		{dir: dir + "lab", why: "the lab has programs do what people and machines do; what is in them it sees from outside alone"},
+		{dir: dir + "lab/s3", tests: in("log", "log/logtest"), others: []string{"github.com/versity/versitygw/..."}, why: "the bucket is another program's, and knows nothing of a fleet; its tests keep a log there"},
 		{dir: dir + "lab/server", others: []string{"go.temporal.io/...", "google.golang.org/protobuf/..."}, why: "the engine is Temporal's, and knows nothing of a fleet"},
 	}
 }
