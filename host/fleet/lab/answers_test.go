@@ -63,7 +63,7 @@ func TestLostReplies(t *testing.T) {
 	ids := make([]string, clients)
 	for i := range clients {
 		all.Go(func() {
-			for range 3 { // one whose reply was lost may ask again, under its key
+			for range 5 { // one whose reply was lost may ask again, under its key
 				r, errs, code := p.Ask(file, "--key", "lossy")
 				if ids[i] = r.ID; code == 0 {
 					return
