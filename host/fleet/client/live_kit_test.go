@@ -80,6 +80,7 @@ type hosts struct {
 	drive func(ctx context.Context, host string, d custody.Drive) (custody.Report, error)
 	fence []custody.Fence
 	free  []string // the host that takes the next offer comes first
+	hand  string   // the host that carries out the workflows, where it has a free slot
 }
 
 func newHosts(t *testing.T, c *client.Client, names ...string) *hosts {
@@ -94,6 +95,11 @@ func newHosts(t *testing.T, c *client.Client, names ...string) *hosts {
 			h.fence = append(h.fence, f)
 			return nil
 		}, activity.RegisterOptions{Name: custody.ActivityFence})
+		w.RegisterActivityWithOptions(func(context.Context, custody.Offer) (custody.Taken, error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return custody.Taken{Host: h.hand}, nil
+		}, activity.RegisterOptions{Name: custody.ActivityTake})
 	})
 	h.worker(custody.Pool(nil), func(w worker.Worker) {
 		w.RegisterActivityWithOptions(func(_ context.Context, o custody.Offer) (custody.Taken, error) {

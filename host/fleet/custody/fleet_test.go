@@ -24,6 +24,7 @@ type fleet struct {
 	mu     sync.Mutex
 	asked  []string // what the workflow asked of whom
 	offers func(n int, o custody.Offer) (custody.Taken, error)
+	takes  func(o custody.Offer) custody.Taken // of the host that carries out the workflow
 	drives func(ctx context.Context, n int, d custody.Drive) (custody.Report, error)
 	fences func(f custody.Fence) error
 	offer  int
@@ -41,6 +42,9 @@ func newFleet(t *testing.T) *fleet {
 		return custody.Taken{Host: host, Queue: custody.HostQueue + host}, nil
 	}
 	f.fences = func(custody.Fence) error { return nil }
+	f.takes = func(custody.Offer) custody.Taken { return custody.Taken{} }
+	f.RegisterActivityWithOptions(func(_ context.Context, o custody.Offer) (custody.Taken, error) { return f.takes(o), nil },
+		activity.RegisterOptions{Name: custody.ActivityTake})
 	f.RegisterActivityWithOptions(f.onOffer, activity.RegisterOptions{Name: custody.ActivityOffer})
 	f.RegisterActivityWithOptions(f.onDrive, activity.RegisterOptions{Name: custody.ActivityDrive})
 	f.RegisterActivityWithOptions(f.onFence, activity.RegisterOptions{Name: custody.ActivityFence})

@@ -104,6 +104,9 @@ func refusal(err error) error {
 // cancelled workflow acts by contexts of its own, and lets go only of what is at hand.
 func (c *keeping) act(ctx workflow.Context) error {
 	act, a := c.state.Act, c.state.Action(workflow.Now(ctx))
+	if c.take(ctx, a) {
+		return nil
+	}
 	own, cancel := workflow.WithCancel(disconnected(ctx))
 	defer cancel()
 	done, event := c.begin(own, a)

@@ -50,6 +50,15 @@ func (h *Host) Offer(_ context.Context, o custody.Offer) (custody.Taken, error) 
 	return custody.Taken{Host: h.Name, Queue: custody.HostQueue + h.Name}, nil
 }
 
+// take is the local activity that takes a run before it is offered to all hosts.
+func (h *Host) take(_ context.Context, o custody.Offer) (custody.Taken, error) {
+	able := !slices.ContainsFunc(o.Labels, func(l string) bool { return !slices.Contains(h.Labels, l) })
+	if !able || slices.Contains(o.Not, h.Name) || !h.slots.take(o.Run) {
+		return custody.Taken{}, nil
+	}
+	return custody.Taken{Host: h.Name, Queue: custody.HostQueue + h.Name}, nil
+}
+
 // Fence is the activity that shuts out the host of a run. With Cancel the run is taken in here and
 // ended, so that its end is in the log as every end is.
 func (h *Host) Fence(ctx context.Context, f custody.Fence) (custody.Report, error) {

@@ -154,6 +154,7 @@ func (h *Host) listen(c sdk.Client) (workers []worker.Worker, err error) {
 	own.RegisterActivityWithOptions(h.drain, activity.RegisterOptions{Name: activityDrain})
 	all := worker.New(c, custody.CustodyQueue, worker.Options{WorkerStopTimeout: letGo})
 	all.RegisterActivityWithOptions(h.Fence, activity.RegisterOptions{Name: custody.ActivityFence})
+	all.RegisterActivityWithOptions(h.take, activity.RegisterOptions{Name: custody.ActivityTake})
 	all.RegisterWorkflowWithOptions(Identify, workflow.RegisterOptions{Name: workflowIdentify})
 	all.RegisterWorkflowWithOptions(Drain, workflow.RegisterOptions{Name: workflowDrain})
 	all.RegisterWorkflow(custody.Custody)
