@@ -9,10 +9,11 @@ import (
 // faulty is agent, and each driver that it starts meets a fault that was armed.
 const faulty = `#!/bin/sh
 case " $* " in
-*" --detach "*)
+" __drive "* | *" --detach "*)
 	for f in %[1]s/armed/*; do
 		if mv "$f" %[1]s/used/ 2>/dev/null; then
 			export AGENT_FAULT="$(cat "%[1]s/used/${f##*/}")" AGENT_FAULT_UNSAFE=1
+			[ "$1" != __drive ] || AGENT_FAULT=${AGENT_FAULT#drive:}
 			break
 		fi
 	done

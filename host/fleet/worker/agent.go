@@ -70,15 +70,21 @@ func (a Agent) call(ctx context.Context, out any, args ...string) error {
 // output runs a command, and gives what it says on stderr.
 func (a Agent) output(ctx context.Context, out io.Writer, args ...string) (errs string, err error) {
 	cmd := exec.CommandContext(ctx, a.Path, args...)
-	cmd.Env = append(os.Environ(), "AGENT_HOME="+a.Home)
-	if driving(args[0]) && a.Witness != "" {
-		cmd.Env = append(cmd.Env, "AGENT_WITNESS=unix:"+a.Witness)
-	}
+	cmd.Env = a.environ(driving(args[0]))
 	cmd.WaitDelay = time.Second // a driver may hold on to the pipes
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &stderr
 	err = cmd.Run()
 	return stderr.String(), err
+}
+
+// environ is that of a command; one that drives a run has a witness, unless there is no log.
+func (a Agent) environ(drives bool) []string {
+	env := append(os.Environ(), "AGENT_HOME="+a.Home)
+	if drives && a.Witness != "" {
+		env = append(env, "AGENT_WITNESS=unix:"+a.Witness)
+	}
+	return env
 }
 
 // unread says how a command ended whose output cannot be read.

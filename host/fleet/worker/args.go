@@ -8,12 +8,6 @@ import (
 	"agent/fleet/custody"
 )
 
-// started is what agent run --detach --json prints.
-type started struct {
-	Run     string `json:"run_id"`
-	Process int    `json:"process"`
-}
-
 // driving are the commands that a run's witness has to hear of.
 func driving(command string) bool {
 	return command == "run" || command == "resume" || command == "answer" || command == "cancel"
@@ -27,12 +21,12 @@ func (a Agent) run(ctx context.Context, r custody.Run, key, file, folder string)
 		"--start-key=" + key, "--dir=" + folder,
 	}
 	args = append(args, r.Args...)
-	return a.call(ctx, new(started), append(args, "-f", file)...)
+	return a.drive(ctx, r.ID, append(args, "-f", file)...)
 }
 
 // resume has an interrupted run go on in a process of its own.
 func (a Agent) resume(ctx context.Context, run string) error {
-	return a.call(ctx, new(started), "resume", "--detach", "--json", "--no-recover", run)
+	return a.drive(ctx, "", "resume", "--detach", "--json", "--no-recover", run)
 }
 
 // answer gives the answer to a question; the run goes on in a process of its own.

@@ -1,12 +1,18 @@
 package worker
 
 import (
+	"bufio"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"agent/fleet/custody"
 	"agent/host/witness/line"
@@ -27,29 +33,92 @@ func program(t *testing.T, prints string, exit string) (a Agent, args func() str
 	}
 }
 
+// driver is an agent that keeps what it is asked for and its witness in a file, and answers a text.
+func driver(t *testing.T, answers string) (a Agent, got func() string) {
+	t.Helper()
+	a, got = program(t, "", "1")
+	script := "#!/bin/sh\nread -r job <&3\nprintf '%s %s %s' \"$AGENT_WITNESS\" \"$1\" \"$job\" > " + a.Home + "/args\n" +
+		"[ \"$1\" = __drive ] || echo '{\"status\":\"refused\",\"error\":\"asked in another way\"}'\n" + answers + "\n"
+	if err := os.WriteFile(a.Path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return a, got
+}
+
+const accepts = `echo '{"version":1,"accepted":{"run":"r-1","process":5}}' >&4`
+
 func TestTheCommandThatBeginsARun(t *testing.T) {
-	a, args := program(t, `{"version":1,"run_id":"r-1","process":5}`, "0")
+	a, got := driver(t, accepts)
 	r := custody.Run{ID: "r-1", Args: []string{"--runbook"}, Prompt: "secret words"}
 	if err := a.run(t.Context(), r, "fleet/r-1", "/f", "/w"); err != nil {
 		t.Fatal(err)
 	}
-	want := "unix:DIR/w run --detach --json --no-recover --run-id=r-1 --start-key=fleet/r-1 --dir=/w --runbook -f /f "
-	if got := args(); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	want := `unix:DIR/w __drive {"version":1,"args":["run","--detach","--json","--no-recover","--run-id=r-1","--start-key=fleet/r-1","--dir=/w","--runbook","-f","/f"],"dir":"/","run":"r-1"}`
+	if got() != want {
+		t.Errorf("got  %s\nwant %s", got(), want)
 	}
 }
 
-func TestARefusalIsTold(t *testing.T) {
+func TestADriverGoesOnWhoeverEnds(t *testing.T) {
+	a, _ := driver(t, accepts+`; exec 4>&-; read -r more <&3; ps -o sid= -p $$ > "$AGENT_HOME/session"`)
+	path := filepath.Join(a.Home, "session")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := a.resume(ctx, "r-1"); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := f.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	session, err := bufio.NewReader(f).ReadString('\n')
+	if own, _ := unix.Getsid(0); err != nil || strings.TrimSpace(session) == fmt.Sprint(own) {
+		t.Errorf("it ended, or has the session of the worker: %q, %v", session, err)
+	}
+}
+
+func TestWhatADriverAnswers(t *testing.T) {
+	for name, x := range map[string]struct{ answers, says, code string }{
+		"it has the run": {answers: accepts},
+		"it had ended":   {answers: `echo '{"version":1,"ended":{"out":"{\"status\":\"completed\"}"}}' >&4`},
+		"a refusal":      {`echo '{"version":1,"ended":{"code":1,"out":"{\"status\":\"refused\",\"code\":\"key_reused\",\"error\":\"it differs\"}"}}' >&4`, "it differs", "key_reused"},
+		"no object":      {answers: `echo '{"version":1,"ended":{"code":1}}' >&4`, says: "asked in another way"},
+		"another time":   {answers: `echo '{"version":2,"taken":{}}' >&4`, says: "asked in another way"},
+		"nothing":        {"exit 1", "its process ended before", noAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := driver(t, x.answers)
+			err := a.resume(t.Context(), "r-1")
+			var refused *RefusedError
+			if x.says == "" {
+				if err != nil {
+					t.Error(err)
+				}
+			} else if !errors.As(err, &refused) || !strings.HasPrefix(refused.Text, x.says) || refused.Code != x.code {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestARefusalIsReported(t *testing.T) {
 	a, args := program(t, `{"status":"refused","exit_code":1,"code":"key_reused","error":"it differs"}`, "1")
 	var refused *RefusedError
-	if err := a.resume(t.Context(), "r-1"); !errors.As(err, &refused) || refused.Code != "key_reused" {
+	if err := a.cancel(t.Context(), "r-1"); !errors.As(err, &refused) || refused.Code != "key_reused" {
 		t.Errorf("got %v", err)
 	}
-	if !strings.HasPrefix(args(), "unix:DIR/w resume ") {
+	if !strings.HasPrefix(args(), "unix:DIR/w cancel ") {
 		t.Errorf("it ran %s", args())
 	}
 	a, _ = program(t, "a stack trace", "2")
-	if err := a.resume(t.Context(), "r-1"); err == nil || errors.As(err, new(*RefusedError)) {
+	if err := a.cancel(t.Context(), "r-1"); err == nil || errors.As(err, new(*RefusedError)) {
 		t.Errorf("got %v", err)
 	}
 }

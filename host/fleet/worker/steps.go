@@ -71,7 +71,7 @@ func (d *drive) reused() (out custody.Report, yes bool) {
 }
 
 // refused is the report on a run that agent declined to begin. It may have begun all the same, as
-// where its driver ended before it could say so: then it goes on.
+// where its driver ended before it could say so: then it goes on. If not, it can be begun again.
 func (d *drive) refused(ctx context.Context, err error) (custody.Report, error) {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {
@@ -80,8 +80,11 @@ func (d *drive) refused(ctx context.Context, err error) (custody.Report, error) 
 	if err := d.look(ctx); err != nil {
 		return custody.Report{}, err
 	}
-	if d.here != nil {
+	switch {
+	case d.here != nil:
 		return d.act(ctx)
+	case refused.Code == noAnswer:
+		return custody.Report{}, err
 	}
 	return custody.Report{Status: failed, Cause: "refused", Exit: max(refused.Exit, 1), Text: refused.Text}, nil
 }
