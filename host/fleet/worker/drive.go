@@ -41,6 +41,9 @@ func (h *Host) Drive(ctx context.Context, in custody.Drive) (custody.Report, err
 		}
 	}()
 	d := &drive{host: h, run: in.Run, step: in.Step, agent: h.homes.of(in.Run.ID)}
+	heard, done := h.ears.listen(in.Run.ID)
+	defer done()
+	d.heard = heard
 	var out custody.Report
 	err := h.fits(in)
 	if err == nil {
@@ -74,12 +77,12 @@ func (h *Host) beat(ctx context.Context, run string) {
 	t := time.NewTicker(beat)
 	defer t.Stop()
 	for {
-		activity.RecordHeartbeat(ctx, h.progress(run))
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
 		}
+		activity.RecordHeartbeat(ctx, h.progress(run))
 		if h.engine.silent() < cutOff {
 			continue
 		}
@@ -103,6 +106,9 @@ type drive struct {
 	log   stand
 	tries int
 	why   string // agent declined to have it go on
+
+	heard <-chan struct{} // its driver said that it stops; nil: nobody listens
+	asked bool            // agent was asked for something, and whatever comes of it is heard
 }
 
 func (d *drive) do(ctx context.Context) (custody.Report, error) {

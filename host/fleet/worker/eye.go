@@ -10,12 +10,12 @@ import (
 
 const (
 	tick     = 200 * time.Millisecond // between two looks at the database's file and the locks
-	pause    = 500 * time.Millisecond // between two commands that list runs, at the least
-	interval = 10 * time.Second       // and at the most, while somebody waits
+	interval = 10 * time.Second       // between two commands that list runs, while somebody waits
 )
 
-// eye looks at the runs of a state folder on behalf of all that follow one: while nothing is
-// written and no lock is let go, no command is run.
+// eye looks at the runs of a state folder on behalf of all that follow one. Whether a run has ended
+// or asks something is heard from its driver (see ears); what is listed here is how far it is, and
+// what a driver that died did not say.
 type eye struct {
 	agent Agent
 
@@ -26,6 +26,7 @@ type eye struct {
 	err   error               // of the last list
 	gen   int64               // counts lists
 	news  chan struct{}       // closed by the next list
+	last  time.Time           // when they were listed, or somebody began to follow one
 	poked bool
 }
 
@@ -46,21 +47,23 @@ func (e *eye) poke() {
 func (e *eye) follow(run string) func() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if len(e.wants) == 0 {
+		e.last = time.Now()
+	}
 	e.wants[run]++
-	e.poked = true
-	return func() {
+	return sync.OnceFunc(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if e.wants[run]--; e.wants[run] == 0 {
 			delete(e.wants, run)
 			delete(e.free, run)
 		}
-	}
+	})
 }
 
 // next waits for a list made after gen, and returns the run in it; known is false where it is not
-// among those that have not ended.
-func (e *eye) next(ctx context.Context, run string, gen int64) (r localRun, known bool, now int64, err error) {
+// among those that have not ended, or was heard to have stopped.
+func (e *eye) next(ctx context.Context, run string, gen int64, heard <-chan struct{}) (r localRun, known bool, now int64, err error) {
 	for {
 		e.mu.Lock()
 		r, known = e.runs[run]
@@ -71,6 +74,8 @@ func (e *eye) next(ctx context.Context, run string, gen int64) (r localRun, know
 			return r, known, now, err
 		}
 		select {
+		case <-heard:
+			return r, false, now, nil
 		case <-news:
 		case <-ctx.Done():
 			return r, known, now, ctx.Err()
@@ -83,7 +88,6 @@ func (e *eye) watch(ctx context.Context) {
 	t := time.NewTicker(tick)
 	defer t.Stop()
 	var seen string
-	var last time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,10 +95,10 @@ func (e *eye) watch(ctx context.Context) {
 		case <-t.C:
 		}
 		stamp := e.stamp()
-		if due := e.due(stamp != seen, time.Since(last)); !due {
+		if !e.due(stamp != seen) {
 			continue
 		}
-		seen, last = stamp, time.Now()
+		seen = stamp
 		runs, err := e.agent.list(ctx)
 		e.publish(runs, err)
 	}
@@ -112,7 +116,7 @@ func (e *eye) stamp() string {
 }
 
 // due reports whether runs are to be listed now.
-func (e *eye) due(changed bool, since time.Duration) bool {
+func (e *eye) due(changed bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.wants) == 0 {
@@ -126,9 +130,10 @@ func (e *eye) due(changed bool, since time.Duration) bool {
 		}
 		e.free[run] = free
 	}
-	due := since >= interval || since >= pause && (changed || e.poked)
+	since := time.Since(e.last)
+	due := since >= interval || changed && since >= beat || e.poked
 	if due {
-		e.poked = false
+		e.poked, e.last = false, time.Now()
 	}
 	return due
 }

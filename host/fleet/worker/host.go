@@ -25,6 +25,7 @@ type Host struct {
 	homes  *homes
 	slots  *slots
 	socket *witness.Listener
+	ears   ears
 
 	mu     sync.Mutex
 	places map[string]*place        // of the runs that are driven here

@@ -215,5 +215,5 @@ func (h *Host) witnessed(e witness.Event) {
 	if e.Reply.Fenced != nil {
 		h.logger.Warn("fenced", "run", e.Root, "by", e.Reply.Fenced.By, "place", e.Reply.Fenced.Place)
 	}
-	h.homes.eye(h.homes.of(e.Root)).poke()
+	h.ears.hear(e)
 }

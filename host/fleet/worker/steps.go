@@ -29,6 +29,7 @@ func (d *drive) nowhere(ctx context.Context) (custody.Report, error) {
 	if err := d.start(ctx); err != nil {
 		return d.refused(ctx, err)
 	}
+	d.asked = true
 	return d.follow(ctx)
 }
 
@@ -93,6 +94,8 @@ func (d *drive) refused(ctx context.Context, err error) (custody.Report, error) 
 func (d *drive) act(ctx context.Context) (custody.Report, error) {
 	status := d.here.Run.Status
 	var err error
+	forget(d.heard) // it was of what is known now
+	d.asked = true
 	switch {
 	case ended(status):
 		return d.report(ctx)
@@ -103,6 +106,7 @@ func (d *drive) act(ctx context.Context) (custody.Report, error) {
 	case d.step.Answer != nil && d.asks(d.step.Answer.Request):
 		err = d.agent.answer(ctx, *d.step.Answer)
 	case d.held, status == waiting:
+		d.asked = false
 	default:
 		err = d.agent.resume(ctx, d.run.ID)
 	}
@@ -134,6 +138,7 @@ func (d *drive) asks(request string) bool {
 // where an acknowledgement was lost.
 func (d *drive) declined(ctx context.Context, refused *RefusedError) (custody.Report, error) {
 	asked := d.step.Answer != nil && d.asks(d.step.Answer.Request)
+	d.asked = false
 	if err := d.look(ctx); err != nil {
 		return custody.Report{}, err
 	}
@@ -190,11 +195,15 @@ func (d *drive) report(ctx context.Context) (custody.Report, error) {
 // on at once.
 func (d *drive) follow(ctx context.Context) (custody.Report, error) {
 	eye := d.host.homes.eye(d.agent)
-	defer eye.follow(d.run.ID)()
-	_, _, gen, _ := eye.next(ctx, d.run.ID, -1)
+	done := eye.follow(d.run.ID)
+	defer func() { done() }()
+	if !d.asked || d.heard == nil {
+		eye.poke() // what its driver said before is not heard any more
+	}
+	_, _, gen, _ := eye.next(ctx, d.run.ID, -1, nil)
 	var facts int64
 	for {
-		r, open, now, err := eye.next(ctx, d.run.ID, gen)
+		r, open, now, err := eye.next(ctx, d.run.ID, gen, d.heard)
 		if ctx.Err() != nil {
 			return custody.Report{}, ctx.Err()
 		}
@@ -207,10 +216,12 @@ func (d *drive) follow(ctx context.Context) (custody.Report, error) {
 			d.host.place(d.run.ID, r)
 			continue
 		}
+		done() // that its driver ends now is no news
 		out, err := d.report(ctx)
 		if err != nil || !d.goesOn(&out, &facts) {
 			return out, err
 		}
+		done = eye.follow(d.run.ID)
 		if err := d.again(ctx); err != nil {
 			return out, err
 		}
