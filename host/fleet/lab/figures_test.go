@@ -99,8 +99,9 @@ func (s *sheet) engine() {
 	s.row("dispatch: start to claim, p50 of 30", "bare + 60 ms", "%.0f ms; bare %.0f ms; agent alone %.0f ms", dispatch.Fleet, dispatch.Bare, dispatch.Alone)
 	var rate struct{ Bare, Fleet, Alone float64 }
 	s.measured(&rate, "-n", "60", "rate")
-	s.row("60 runs of one step at once, 8 workers", "0.7 of bare", "%.1f runs/s; bare %.1f/s, ratio %.2f; 8 loops of agent alone %.1f/s, ratio %.2f",
-		rate.Fleet, rate.Bare, rate.Fleet/rate.Bare, rate.Alone, rate.Fleet/rate.Alone)
+	both := 1 / (1/rate.Bare + 1/rate.Alone) // what processors can do that have the work of both
+	s.row("60 runs of one step at once, 8 workers", "0.7 of bare", "%.1f runs/s; bare %.1f/s, ratio %.2f; 8 loops of agent alone %.1f/s, ratio %.2f; of both in turn %.1f/s, ratio %.2f",
+		rate.Fleet, rate.Bare, rate.Fleet/rate.Bare, rate.Alone, rate.Fleet/rate.Alone, both, rate.Fleet/both)
 }
 
 // takeover is how long it takes until another host has claimed the run of one that is lost.
