@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -209,6 +210,6 @@ func (d *drive) take(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	defer removeFile(file)
+	defer os.Remove(file) // a pack that stays is written anew
 	return d.agent.take(ctx, file, folder)
 }

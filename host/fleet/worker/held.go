@@ -20,7 +20,7 @@ func (a Agent) held(run string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look at the lock of run %s: %w", run, err)
 	}
-	defer f.Close()
+	defer f.Close() // nothing was written
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
 		return false, fmt.Errorf("look at the lock of run %s: %w", run, err)

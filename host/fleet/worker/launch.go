@@ -77,12 +77,12 @@ func (a Agent) launch(ctx context.Context, job []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer heard.Close()
+	defer heard.Close() // it was read, or nobody waits
 	got, give, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, said.Close())
 	}
-	defer give.Close()
+	defer give.Close() // a write that counts said what went wrong
 	cmd := exec.Command(a.Path, "__drive")
 	cmd.Env = a.environ(true)
 	cmd.ExtraFiles, cmd.SysProcAttr = []*os.File{got, said}, &syscall.SysProcAttr{Setsid: true}

@@ -135,7 +135,7 @@ func (r *record) pack(ctx context.Context, run, to, folder string) (path string,
 		err = e
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
+		_ = os.Remove(f.Name()) // what went wrong before is what counts
 		return "", err
 	}
 	return f.Name(), nil

@@ -49,12 +49,12 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	defer h.record.log.Close()
+	defer h.record.log.Close() // each entry is durable as it is made
 	conn, err := h.connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() // nothing is under way when it goes
 	if err := h.alone(ctx, conn); err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (a Agent) unfinished(ctx context.Context, each func(localRun)) error {
 		read <- errors.Join(err, in.CloseWithError(err))
 	}()
 	said, err := a.output(ctx, out, "ls", "--json", "--all", "--status=unfinished")
-	_ = out.Close()
+	_ = out.Close() // a pipe in memory
 	if unread := <-read; err != nil || unread != nil {
 		return a.unread("agent ls", cmp.Or(err, unread), said)
 	}

@@ -43,7 +43,7 @@ func (d *drive) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(filepath.Dir(file))
+	defer os.RemoveAll(filepath.Dir(file)) // one that stays is private, and written anew
 	return d.agent.run(ctx, d.run, d.startKey(), file, folder)
 }
 
@@ -266,8 +266,6 @@ func (d *drive) again(ctx context.Context) error {
 	}
 	return err
 }
-
-func removeFile(path string) { _ = os.Remove(path) }
 
 // waitEvery is the time between two looks at a lock that is waited for.
 const waitEvery = 50 * time.Millisecond

@@ -107,7 +107,7 @@ func act(do func(context.Context, *cli.Command, *client.Client) error) cli.Actio
 		if err != nil {
 			return err
 		}
-		defer engine.Close()
+		defer engine.Close() // the engine has acknowledged what was done
 		return do(ctx, c, engine)
 	}
 }

@@ -32,7 +32,7 @@ func setupCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer f.Close()
+			defer f.Close() // what it set up is acknowledged
 			fmt.Fprintf(c.Root().ErrWriter, "the namespace %s of the engine %s is that of fleet %s\n", o.Namespace, o.Address, o.Key.Fleet())
 			return nil
 		},

@@ -34,13 +34,13 @@ func (s settings) witness(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(folder) // in the folder for what is temporary
 	b := &bench{settings: s, folder: folder}
 	l, err := fleetlog.Open(ctx, s.log, "figures")
 	if err != nil {
 		return nil, err
 	}
-	defer l.Close()
+	defer l.Close() // what it measured is known
 	put, err := b.puts(ctx, l)
 	if err != nil {
 		return nil, err
