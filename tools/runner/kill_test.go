@@ -78,7 +78,7 @@ func TestKillRunnerOfAnotherProcess(t *testing.T) {
 		"another": func(b *runner.Began) {
 			b.Runner.Pid = other.Process.Pid
 			if b.Runner.Start > 0 {
-				b.Runner.Start++ // both may have begun in one tick
+				b.Runner.Start-- // both may have begun in one tick, and this one not before the other
 			}
 		},
 		"start":     func(b *runner.Began) { b.Runner.Start++ },
