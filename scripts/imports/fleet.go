@@ -41,7 +41,7 @@ func fleet() []rule {
 			why: "a witness hears drivers and extends the log; it knows neither the engine nor who started a driver"},
 		{dir: dir + "client", allow: in("codec", "custody"), tests: in("seal"), others: append([]string{"google.golang.org/grpc/...", "google.golang.org/protobuf/..."}, temporal...),
 			why: "a client speaks with the engine in custody's words; it opens no log and drives nothing"},
-		{dir: dir + "worker", allow: append(in("client", "custody", "log", "log/replay", "seal", "witness"), pack, line), others: append([]string{"google.golang.org/grpc/...", "google.golang.org/protobuf/...", "golang.org/x/sys/unix"}, temporal...),
+		{dir: dir + "worker", allow: append(in("client", "custody", "log", "log/replay", "seal", "witness"), pack, line), tests: in("log/replay/replaytest"), others: append([]string{"google.golang.org/grpc/...", "google.golang.org/protobuf/...", "golang.org/x/sys/unix"}, temporal...),
 			why: "a worker has agent drive what custody asks for; what a person does is known to the front door"},
 		{dir: dir + "cmd/agent-fleet", allow: in("client", "custody", "log", "log/replay", "seal", "witness", "worker"), tests: append(in("log/replay/replaytest"), line), others: []string{"github.com/urfave/cli/v3"},
 			why: "a front door turns flags into calls of rooms, and what comes back into text; the engine it reaches by client and worker"},

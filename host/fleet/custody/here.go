@@ -18,8 +18,8 @@ const (
 	takeTime    = 5 * time.Second
 )
 
-// take has the host at hand take a run that any host may have. What it says does not count where the
-// custody has come to something else meanwhile: the slot that it keeps is free again after a while.
+// take has the host at hand take a run that any host may have. What it says does not count where
+// the custody has come to something else meanwhile: the slot that it keeps is free again later.
 func (c *keeping) take(ctx workflow.Context, a Action) bool {
 	if a.Offer == nil || c.state.To != "" {
 		return false

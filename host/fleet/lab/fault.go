@@ -37,6 +37,18 @@ func (l *Lab) FaultyAgent() (path string) {
 	return path
 }
 
+// AgentBehind writes a program for workers that is agent, behind some lines of a shell, in which
+// $agent is the path of the real one.
+func (l *Lab) AgentBehind(lines string) (path string) {
+	l.Helper()
+	path = l.path("agent-behind")
+	text := fmt.Sprintf("#!/bin/sh\nagent=%s\n%s\nexec \"$agent\" \"$@\"\n", l.Agent, lines)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		l.Fatal(err)
+	}
+	return path
+}
+
 // Arm has each of the next drivers of a [Lab.FaultyAgent] end itself at a fault point, or do there
 // what stands behind it. Both are named as in AGENT_FAULT.
 func (l *Lab) Arm(point string, drivers int) {

@@ -110,12 +110,19 @@ type drive struct {
 
 	heard <-chan struct{} // its driver said that it stops; nil: nobody listens
 	asked bool            // agent was asked for something, and whatever comes of it is heard
+	done  func()          // lets the next activity of the run look; nil: there is none
 }
 
 func (d *drive) do(ctx context.Context) (custody.Report, error) {
 	if err := d.host.socket.Renew(); err != nil { // its folder may have been deleted
 		return custody.Report{}, err
 	}
+	done, err := d.host.turns.take(ctx, d.run.ID)
+	if err != nil {
+		return custody.Report{}, err
+	}
+	defer done()
+	d.done = done
 	if err := d.look(ctx); err != nil {
 		return custody.Report{}, err
 	}
@@ -138,19 +145,21 @@ func (d *drive) do(ctx context.Context) (custody.Report, error) {
 	return d.act(ctx)
 }
 
-// look finds out where the run stands, here and in the log.
+// look finds out where the run stands, in the log and here. The log comes first: what a driver of
+// this host has be in it is on record here by then, and is no sign of another host.
 func (d *drive) look(ctx context.Context) (err error) {
+	var unread error
+	d.log, unread = d.host.record.stand(ctx, d.run.ID)
 	if d.here, err = d.agent.show(ctx, d.run.ID); err != nil {
 		return err
 	}
 	if d.held, err = d.agent.held(d.run.ID); err != nil {
 		return err
 	}
-	d.log, err = d.host.record.stand(ctx, d.run.ID)
-	if err != nil && d.here != nil && d.held {
+	if d.here != nil && d.held {
 		return nil // its driver goes on; what the log says, it will hear itself
 	}
-	return err
+	return unread
 }
 
 // behind reports whether the log has facts of the run that are not here: it went on elsewhere.
@@ -177,6 +186,12 @@ func (d *drive) bring(ctx context.Context) error {
 	h, run := d.host, d.run.ID
 	if d.held { // the old driver hears from the log that it is fenced; it is not waited for
 		if err := h.stop(ctx, d.agent, run); err != nil {
+			return err
+		}
+		if err := d.look(ctx); err != nil {
+			return err
+		}
+		if away, err := d.behind(); err != nil || !away {
 			return err
 		}
 	}

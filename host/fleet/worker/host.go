@@ -26,6 +26,7 @@ type Host struct {
 	slots  *slots
 	socket *witness.Listener
 	ears   ears
+	turns  turns
 
 	mu     sync.Mutex
 	places map[string]*place        // of the runs that are driven here
@@ -63,19 +64,25 @@ func (h *Host) take(_ context.Context, o custody.Offer) (custody.Taken, error) {
 // Fence is the activity that shuts out the host of a run. With Cancel the run is taken in here and
 // ended, so that its end is in the log as every end is.
 func (h *Host) Fence(ctx context.Context, f custody.Fence) (custody.Report, error) {
-	if h.unlogged() && f.Reads {
+	switch {
+	case h.unlogged() && f.Reads:
 		return custody.Report{Status: interrupted, Cause: "moved", Exit: 4}, nil // whatever its host does yet, it changes nothing
+	case h.unlogged():
+		return custody.Report{}, temporal.NewNonRetryableApplicationError("it takes a host with a log, and "+h.Name+" has none (--log none)", "no log", nil)
 	}
 	s, err := h.record.stand(ctx, f.Run)
 	if err != nil {
 		return custody.Report{}, err
 	}
-	if f.Cancel && s.Facts > 0 {
+	switch {
+	case f.Cancel && s.Facts > 0:
 		d := &drive{
 			host: h, agent: h.homes.of(f.Run), step: custody.Step{Cancel: true},
 			run: custody.Run{ID: f.Run},
 		}
 		return d.do(ctx)
+	case f.Cancel:
+		return h.never(ctx, f.Run)
 	}
 	why := "fenced"
 	if f.By != "" {
@@ -84,12 +91,24 @@ func (h *Host) Fence(ctx context.Context, f custody.Fence) (custody.Report, erro
 	if err := h.record.fence(ctx, f.Run, why); err != nil {
 		return custody.Report{}, err
 	}
-	out := custody.Report{Status: interrupted, Cause: "moved", Exit: 4, Facts: s.Facts, Place: s.Place + 1}
-	if f.Cancel {
-		out.Status, out.Cause, out.Exit = cancelled, "", 6
-		out.Text = "cancelled before it began"
+	return custody.Report{Status: interrupted, Cause: "moved", Exit: 4, Facts: s.Facts, Place: s.Place + 1}, nil
+}
+
+// never ends a run that has not begun. A driver that is about to begin it hears that from its log.
+func (h *Host) never(ctx context.Context, run string) (custody.Report, error) {
+	out := custody.Report{Status: cancelled, Exit: 6, Text: "cancelled before it began"}
+	if h.unlogged() {
+		return out, nil // it takes only runs that change nothing
 	}
-	return out, nil
+	if err := h.record.end(ctx, run, "cancelled"); err != nil {
+		return custody.Report{}, err
+	}
+	s, err := h.record.stand(ctx, run)
+	if s.Facts > 0 {
+		out.Facts, out.Text = s.Facts, "cancelled as it began; it can start nothing any more"
+	}
+	out.Place = s.Place
+	return out, err
 }
 
 // progress is what a heartbeat says of a run.

@@ -31,12 +31,12 @@ type launched struct {
 	} `json:"ended"`
 }
 
-// noAnswer is the code of the refusal by a driver that ended before it could say that it has its run.
+// noAnswer is the code of the refusal by a driver that ended before it said that it has its run.
 const noAnswer = "no_answer"
 
-// drive has a process of its own carry out a command that drives a run, and waits until that has the
-// run. It is what agent --detach does, without the process in between; where the program says it in
-// another way, that one is asked. A driver that is not waited for any more goes on.
+// drive has a process of its own carry out a command that drives a run, and waits until that has
+// the run. It is what agent --detach does, without the process in between; where the program says
+// it in another way, that one is asked. A driver that is not waited for any more goes on.
 func (a Agent) drive(ctx context.Context, run string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()

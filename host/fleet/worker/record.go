@@ -146,3 +146,9 @@ func (r *record) fence(ctx context.Context, run, why string) error {
 	_, err := replay.Fence(ctx, r.log, r.key, r.namespace, run, r.host, why)
 	return err
 }
+
+// end has nobody go on with a run, or begin it.
+func (r *record) end(ctx context.Context, run, why string) error {
+	_, err := replay.End(ctx, r.log, r.key, r.namespace, run, r.host, why)
+	return err
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 func (d *drive) nowhere(ctx context.Context) (custody.Report, error) {
 	switch {
 	case d.step.Cancel:
-		return custody.Report{Status: cancelled, Exit: 6, Text: "cancelled before it began"}, nil
+		return d.host.never(ctx, d.run.ID)
 	case d.step.Hand:
 		return custody.Report{Status: interrupted, Exit: 4, Handed: true}, nil
 	case d.step.Start == nil:
@@ -44,7 +45,8 @@ func (d *drive) start(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(filepath.Dir(file)) // one that stays is private, and written anew
-	return d.agent.run(ctx, d.run, d.startKey(), file, folder)
+	// Whoever comes next looks what came of it, also where this activity is cancelled meanwhile.
+	return d.agent.run(context.WithoutCancel(ctx), d.run, d.startKey(), file, folder)
 }
 
 // startKey is what the run is started with: on record, it says which request that was.
@@ -86,9 +88,14 @@ func (d *drive) refused(ctx context.Context, err error) (custody.Report, error) 
 		return d.act(ctx)
 	case refused.Code == noAnswer:
 		return custody.Report{}, err
+	case slices.Contains(hostsFault, refused.Code):
+		return custody.Report{}, &NotHereError{refused.Text}
 	}
 	return custody.Report{Status: failed, Cause: "refused", Exit: max(refused.Exit, 1), Text: refused.Text}, nil
 }
+
+// hostsFault are the codes of refusals that say nothing of a run: another host may have it.
+var hostsFault = []string{"disk_full", "read_only", "behind"}
 
 // act carries out the step on a run that is known here.
 func (d *drive) act(ctx context.Context) (custody.Report, error) {
@@ -194,6 +201,9 @@ func (d *drive) report(ctx context.Context) (custody.Report, error) {
 // follow waits until the run asks something, ends, or is interrupted. A run whose driver died goes
 // on at once.
 func (d *drive) follow(ctx context.Context) (custody.Report, error) {
+	if d.done != nil {
+		d.done()
+	}
 	eye := d.host.homes.eye(d.agent)
 	done := eye.follow(d.run.ID)
 	defer func() { done() }()
