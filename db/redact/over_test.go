@@ -54,7 +54,8 @@ func scanTree(t *testing.T, s *Set, root string, most int64) (lines int, bytes i
 		if d.IsDir() && path == filepath.Join(root, "db", "redact") {
 			return fs.SkipDir // its tests are full of secrets
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".git") || d.Name() == "node_modules") {
+		// What an engine recorded is no code: each message names the key that it is sealed with.
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".git") || d.Name() == "node_modules" || d.Name() == "histories") {
 			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() || bytes > most {
