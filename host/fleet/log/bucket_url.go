@@ -59,6 +59,9 @@ func checkBucket(name string) error {
 	if s3utils.IsS3ExpressBucket(name) {
 		return fmt.Errorf("%s is a directory bucket, which lists objects in no order: a log wants a general purpose bucket", name)
 	}
+	if name == "" {
+		return errors.New("no bucket is named: s3://BUCKET/PREFIX")
+	}
 	if err := s3utils.CheckValidBucketNameStrict(name); err != nil {
 		return fmt.Errorf("%.80q cannot be a bucket: s3://BUCKET/PREFIX", name)
 	}
@@ -73,7 +76,9 @@ func (a *address) set(query url.Values) error {
 		}
 		switch name {
 		case "region":
-			a.region = values[0]
+			if a.region = values[0]; !named(a.region, small, small+"-", 63) {
+				return fmt.Errorf("%.80q cannot be a region: one looks like eu-west-1", a.region)
+			}
 		case "endpoint":
 			e, err := url.Parse(values[0])
 			if err != nil || e.User != nil || e.Host == "" || strings.Trim(e.Path, "/") != "" || e.RawQuery != "" || (e.Scheme != "https" && e.Scheme != "http") {

@@ -33,16 +33,16 @@ type dir struct {
 func openDir(path, namespace string) (Log, error) {
 	path = strings.TrimPrefix(path, "//")
 	if !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("open the log: dir:%s names no folder from the root on: dir:/FOLDER", path)
+		return nil, fmt.Errorf("open the log: %.200q names no folder from the root on: dir:/FOLDER", "dir:"+path)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("open the log: there is no folder %s; make it, or mount what every host shares", path)
+		return nil, fmt.Errorf("open the log: there is no folder %.200q; make it, or mount what every host shares", path)
 	case err != nil:
 		return nil, fmt.Errorf("open the log: %w", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("open the log: %s is no folder", path)
+		return nil, fmt.Errorf("open the log: %.200q is no folder", path)
 	}
 	d := &dir{path: filepath.Join(path, namespace), made: map[string]bool{}}
 	if err := makeFolder(d.path); err != nil {

@@ -61,9 +61,10 @@ func Open(ctx context.Context, url, namespace string) (Log, error) {
 	return nil, fmt.Errorf("open the log: %.20q is no kind of log; dir:/FOLDER, postgres://HOST/DATABASE and s3://BUCKET/PREFIX are", scheme)
 }
 
+const small = "0123456789abcdefghijklmnopqrstuvwxyz"
+
 // CheckRoot refuses what is no id of a run.
 func CheckRoot(root string) error {
-	const small = "0123456789abcdefghijklmnopqrstuvwxyz"
 	rest, ok := strings.CutPrefix(root, "r-")
 	if !ok || !named(rest, small, small+"-", 64) {
 		return fmt.Errorf("%.80q is no id of a run: one looks like r-7k2m9qx4", root)
