@@ -224,6 +224,11 @@ func (d *drive) follow(ctx context.Context) (custody.Report, error) {
 		}
 		if open && r.Status != waiting && r.Status != interrupted {
 			d.host.place(d.run.ID, r)
+			if why := d.unrecorded(ctx, r); why != "" {
+				out, err := d.report(ctx)
+				out.Status, out.Cause, out.Detail, out.Exit = interrupted, "store", why, 4
+				return out, err
+			}
 			continue
 		}
 		done() // that its driver ends now is no news
@@ -236,6 +241,19 @@ func (d *drive) follow(ctx context.Context) (custody.Report, error) {
 			return out, err
 		}
 	}
+}
+
+// unrecorded says why a run that is running on record has no driver, where its host is at fault:
+// the driver could not record that it ended, and no other can begin.
+func (d *drive) unrecorded(ctx context.Context, r localRun) (why string) {
+	if held, err := d.agent.held(d.run.ID); err != nil || held || r.Status != running {
+		return ""
+	}
+	var refused *RefusedError
+	if errors.As(d.agent.resume(ctx, d.run.ID), &refused) && slices.Contains(hostsFault, refused.Code) {
+		return refused.Text
+	}
+	return "" // it goes on, or the next list says more
 }
 
 // goesOn reports whether a run that stopped is to go on at once: its driver or the machine went
