@@ -62,7 +62,7 @@ func TestADrainDoesNotWaitForEver(t *testing.T) {
 	if r.Status != "completed" || r.Exit != 5 || r.Host != "h-02" || len(r.Unknown) != 1 {
 		t.Errorf("it ended as %+v", r)
 	}
-	if h.Runs("sleep 612") > 0 {
+	if !lab.Wait(30*time.Second, func() bool { return h.Runs("sleep 612") == 0 }) {
 		t.Error("its command goes on on the drained host")
 	}
 	l.Once("endless", 1, 2, 3)
