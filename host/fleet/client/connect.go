@@ -121,7 +121,24 @@ func unreachable(address string, err error) error {
 	if errors.As(err, new(*serviceerror.PermissionDenied)) {
 		return fmt.Errorf("connect to the engine %s: it refuses who asks: %w; --api-key, or --tls-cert and --tls-key, say who it is", address, err)
 	}
-	return fmt.Errorf("connect to the engine at %s: %s; --engine HOST:PORT names another, --tls speaks TLS", address, innermost(err))
+	why := innermost(err)
+	return fmt.Errorf("connect to the engine at %s: %s; %s", address, why, tryInstead(why))
+}
+
+// tryInstead names the flags that help where a connection failed.
+func tryInstead(why string) string {
+	const names = "--tls-server-name NAME says whom its certificate names"
+	for _, x := range []struct{ says, flags string }{
+		{"certificate is valid for", names}, {"certificate is not valid for any names", names},
+		{"x509: ", "--tls-ca FILE has the certificate of the authority that signed its own"},
+		{"remote error: tls: ", "--tls-cert FILE and --tls-key FILE are what it is shown"},
+		{"does not look like a TLS handshake", "it speaks no TLS: leave out the flags and variables of TLS and of an API key"},
+	} {
+		if strings.Contains(why, x.says) {
+			return x.flags
+		}
+	}
+	return "--engine HOST:PORT names another; --tls, or --tls-cert FILE and --tls-key FILE, is what it may want"
 }
 
 // innermost is what went wrong, without the layers of the connection that pass it on.
@@ -152,11 +169,15 @@ func (t TLS) config(needed bool) (*tls.Config, error) {
 		return nil, errors.New("a certificate of the client needs its key, and the key its certificate: --tls-cert FILE --tls-key FILE")
 	}
 	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
+		pair := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(t.Cert, t.Key) }
+		if _, err := pair(); err != nil {
 			return nil, fmt.Errorf("read the certificate of the client: %w", err)
 		}
-		out.Certificates = []tls.Certificate{pair}
+		// Short-lived certificates are replaced while a worker goes on: each connection shows the newest.
+		out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			c, err := pair()
+			return &c, err
+		}
 	}
 	return out, nil
 }

@@ -60,7 +60,8 @@
 //	                                      custody: TestOldHistoriesReplay
 //	  12 the cost to agent alone          scripts/bench
 //	commands
-//	  worker                              TestWhatIsRefusedByName, TestTwoWorkersOfOneName
+//	  worker                              TestWhatIsRefusedByName, TestTwoWorkersOfOneName,
+//	                                      TestAFleetOverTLS
 //	  run, ls, answer, attach, cancel,
 //	  doctor, schedule                    TestTheCommands
 //	  move                                TestARunMoves, TestTheNextHostSaysWhichFilesAreBehind

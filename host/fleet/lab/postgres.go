@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,7 @@ type Postgres struct {
 	folder string
 	ip     string
 	port   int
+	more   []string // arguments of the server
 	server *process
 }
 
@@ -82,6 +84,7 @@ func (c pgCommand) run() {
 func (p *Postgres) Start() {
 	p.lab.Helper()
 	c := p.as(filepath.Join(p.bin, "postgres"), "-D", p.folder, "-p", strconv.Itoa(p.port), "-k", p.folder, "-c", "listen_addresses="+p.ip)
+	c.cmd.Args = append(c.cmd.Args, p.more...)
 	p.server = start(p.lab, "postgres", c.cmd)
 	ok := Wait(time.Minute, func() bool {
 		return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", p.ip, "-p", strconv.Itoa(p.port)).Run() == nil
@@ -89,6 +92,17 @@ func (p *Postgres) Start() {
 	if !ok {
 		p.lab.Fatal("PostgreSQL does not answer")
 	}
+}
+
+// Secure has the server speak TLS, and the fleet reach its log by that alone.
+func (p *Postgres) Secure(a *Authority) {
+	p.lab.Helper()
+	a.Issue("pg", p.ip)
+	p.as("chown", "postgres", a.File("pg.pem"), a.File("pg.key")).asRoot().run()
+	p.Stop()
+	p.more = []string{"-c", "ssl=on", "-c", "ssl_cert_file=" + a.File("pg.pem"), "-c", "ssl_key_file=" + a.File("pg.key")}
+	p.Start()
+	p.lab.LogURL = strings.Replace(p.lab.LogURL, "sslmode=disable", "sslmode=verify-full&sslrootcert="+a.File("ca.pem"), 1)
 }
 
 // Stop ends the server at once.
