@@ -173,7 +173,7 @@ func (t TLS) config(needed bool) (*tls.Config, error) {
 		if _, err := pair(); err != nil {
 			return nil, fmt.Errorf("read the certificate of the client: %w", err)
 		}
-		// Short-lived certificates are replaced while a worker goes on: each connection shows the newest.
+		// Short-lived ones are replaced while a worker goes on: each connection shows the newest.
 		out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			c, err := pair()
 			return &c, err

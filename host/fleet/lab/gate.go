@@ -27,8 +27,8 @@ type Authority struct {
 	key    *ecdsa.PrivateKey
 }
 
-// Authority makes one, whose files are in a folder of that name: ca.pem is its own certificate.
-func (l *Lab) Authority(name string) *Authority {
+// NewAuthority makes one, whose files are in a folder of that name: ca.pem is its own certificate.
+func NewAuthority(l *Lab, name string) *Authority {
 	l.Helper()
 	a := &Authority{lab: l, folder: l.path(name)}
 	if err := os.Mkdir(a.folder, 0o755); err != nil {
@@ -101,7 +101,8 @@ func (a *Authority) current(c *x509.Certificate) bool {
 // Gate begins a gate in front of the engine, which speaks TLS and lets in who shows a certificate
 // of the authority, and a key. A certificate that was replaced has its connection closed. It gives
 // the lab of those who ask the engine by the gate.
-func (l *Lab) Gate(a *Authority, key string) *Lab {
+func (a *Authority) Gate(key string) *Lab {
+	l := a.lab
 	l.Helper()
 	a.Issue("server", "127.0.0.1")
 	pair, err := tls.LoadX509KeyPair(a.File("server.pem"), a.File("server.key"))
@@ -119,7 +120,7 @@ func (l *Lab) Gate(a *Authority, key string) *Lab {
 			return nil
 		},
 	}
-	return l.front(secure, func(engine *httputil.ReverseProxy) http.Handler {
+	return front(l, secure, func(engine *httputil.ReverseProxy) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !a.current(r.TLS.PeerCertificates[0]) {
 				w.Header().Set("Connection", "close")

@@ -26,7 +26,7 @@ type Proxy struct {
 func (l *Lab) Proxy() *Proxy {
 	l.Helper()
 	p := &Proxy{left: map[string]int{}}
-	p.Lab = l.front(nil, func(engine *httputil.ReverseProxy) http.Handler {
+	p.Lab = front(l, nil, func(engine *httputil.ReverseProxy) http.Handler {
 		engine.ModifyResponse = func(r *http.Response) error { return errors.Join(p.lose(r), late(r)) }
 		return engine
 	})
@@ -35,7 +35,7 @@ func (l *Lab) Proxy() *Proxy {
 
 // front begins a server in front of the engine, in the clear or with TLS. It gives the lab of those
 // who ask the engine by it.
-func (l *Lab) front(secure *tls.Config, with func(*httputil.ReverseProxy) http.Handler) *Lab {
+func front(l *Lab, secure *tls.Config, with func(*httputil.ReverseProxy) http.Handler) *Lab {
 	l.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,8 +63,8 @@ func (l *Lab) front(secure *tls.Config, with func(*httputil.ReverseProxy) http.H
 	}
 }
 
-// late has the status of a reply that is nothing but its status come behind it, as every other does:
-// a proxy does not pass on that the header is all.
+// late has the status of a reply that is nothing else come behind it, as that of every other does: a
+// proxy does not pass on that the header is all.
 func late(r *http.Response) error {
 	for _, name := range []string{"Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"} {
 		if v, ok := r.Header[name]; ok {

@@ -12,12 +12,12 @@ import (
 // A fleet whose engine and whose log are reached over TLS, by those that the engine knows.
 func TestAFleetOverTLS(t *testing.T) {
 	l := lab.New(t)
-	ours, theirs := l.Authority("ours"), l.Authority("theirs")
+	ours, theirs := lab.NewAuthority(l, "ours"), lab.NewAuthority(l, "theirs")
 	ours.Issue("fleet")
 	theirs.Issue("fleet")
 	l.StartEngine()
 	l.Postgres().Secure(ours)
-	g := l.Gate(ours, "k-7d0c")
+	g := ours.Gate("k-7d0c")
 	t.Setenv("TEMPORAL_TLS_SERVER_CA_CERT_PATH", ours.File("ca.pem"))
 	t.Setenv("TEMPORAL_TLS_CLIENT_CERT_PATH", ours.File("fleet.pem"))
 	t.Setenv("TEMPORAL_TLS_CLIENT_KEY_PATH", ours.File("fleet.key"))
