@@ -63,8 +63,8 @@ func front(l *Lab, secure *tls.Config, with func(*httputil.ReverseProxy) http.Ha
 	}
 }
 
-// late has the status of a reply that is nothing else come behind it, as that of every other does: a
-// proxy does not pass on that the header is all.
+// late has the status of a reply that is nothing else come behind it, as that of every other does:
+// a proxy does not pass on that the header is all.
 func late(r *http.Response) error {
 	for _, name := range []string{"Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"} {
 		if v, ok := r.Header[name]; ok {

@@ -63,7 +63,7 @@ func run(args []string, w io.Writer) error {
 }
 
 func (s settings) measure(ctx context.Context, what string) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, s.limit+20*time.Minute)
 	defer cancel()
 	if what == "witness" {
 		return s.witness(ctx)
