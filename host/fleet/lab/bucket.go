@@ -47,7 +47,7 @@ func (b *Bucket) Start() {
 	ok := Wait(time.Minute, func() bool {
 		c, err := net.DialTimeout("tcp", b.address, time.Second)
 		if err == nil {
-			_ = c.Close()
+			_ = c.Close() // it was only tried
 		}
 		return err == nil
 	})

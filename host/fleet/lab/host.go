@@ -124,13 +124,13 @@ func (h *Host) inner() int {
 
 // KillWorker ends the worker as a crash does; the drivers go on.
 func (h *Host) KillWorker() {
-	_ = syscall.Kill(h.inner(), syscall.SIGKILL)
+	_ = syscall.Kill(h.inner(), syscall.SIGKILL) // it may have ended by now
 	h.worker.kill()
 }
 
 // StopWorker ends the worker as an upgrade does.
 func (h *Host) StopWorker() {
-	_ = syscall.Kill(h.inner(), syscall.SIGTERM)
+	_ = syscall.Kill(h.inner(), syscall.SIGTERM) // it may have ended by now
 	<-h.worker.done
 }
 
@@ -165,7 +165,7 @@ func (h *Host) KillDriver(run string) {
 // PowerOff ends all processes of the host at once.
 func (h *Host) PowerOff() {
 	if pid := h.pid(); pid > 0 {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
 	}
 	h.wakeNsenter()
 	<-h.init.done
@@ -190,6 +190,6 @@ func (h *Host) end() {
 		h.PowerOff()
 	}
 	if h.netns != "" {
-		_ = exec.Command("ip", "netns", "delete", h.netns).Run()
+		_ = exec.Command("ip", "netns", "delete", h.netns).Run() // it has a name of its own
 	}
 }

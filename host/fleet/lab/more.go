@@ -61,7 +61,7 @@ func (h *Host) pids() []int {
 func (h *Host) Freeze() {
 	for range 3 { // new ones may begin meanwhile
 		for _, pid := range h.pids() {
-			_ = syscall.Kill(pid, syscall.SIGSTOP)
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended sleeps well
 		}
 	}
 }
@@ -70,14 +70,14 @@ func (h *Host) Freeze() {
 func (h *Host) Thaw() {
 	h.wakeNsenter()
 	for _, pid := range h.pids() {
-		_ = syscall.Kill(pid, syscall.SIGCONT)
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended asleep
 	}
 }
 
 // wakeNsenter wakes the process outside that waits for the worker: it stops when the worker does.
 func (h *Host) wakeNsenter() {
 	if h.worker != nil && !h.worker.ended() {
-		_ = h.worker.cmd.Process.Signal(syscall.SIGCONT)
+		_ = h.worker.cmd.Process.Signal(syscall.SIGCONT) // it may have ended asleep
 	}
 }
 

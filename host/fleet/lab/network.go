@@ -23,7 +23,7 @@ type Network struct {
 func (l *Lab) Network() *Network {
 	l.Helper()
 	n := &Network{lab: l, bridge: fmt.Sprintf("fl%04x", rand.N(1<<16)), prefix: fmt.Sprintf("10.77.%d.", rand.N(250))}
-	l.Cleanup(func() { _ = exec.Command("ip", "link", "delete", n.bridge).Run() })
+	l.Cleanup(func() { _ = exec.Command("ip", "link", "delete", n.bridge).Run() }) // it has a name of its own
 	n.ip("link add", n.bridge, "type bridge")
 	n.ip("addr add", n.Engine()+"/24 dev", n.bridge)
 	n.ip("addr add", n.Log()+"/24 dev", n.bridge)
@@ -85,6 +85,7 @@ func (n *Network) Heal(h *Host, address string) {
 func (n *Network) Deafen(h *Host) {
 	n.lab.Helper()
 	n.ip("route add blackhole", h.address+"/32")
+	// Hear may have undone it.
 	n.lab.Cleanup(func() { _ = exec.Command("ip", "route", "delete", "blackhole", h.address+"/32").Run() })
 }
 

@@ -44,7 +44,7 @@ func (l *Lab) PostgresAt(ip string) *Postgres {
 	hba, err := os.OpenFile(filepath.Join(p.folder, "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = fmt.Fprintln(hba, "host all all 10.0.0.0/8 trust")
-		_ = hba.Close()
+		_ = hba.Close() // the server reads it, and says what it lacks
 	}
 	if err != nil {
 		l.Fatal(err)

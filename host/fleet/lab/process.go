@@ -39,7 +39,7 @@ func start(l *Lab, name string, cmd *exec.Cmd) *process {
 		l.Fatal(err)
 	}
 	go func() {
-		_ = cmd.Wait()
+		_ = cmd.Wait() // how it ended is in its output
 		close(p.done)
 	}()
 	return p
@@ -78,6 +78,6 @@ func (p *process) signal(s syscall.Signal) {
 	if p.ended() {
 		return
 	}
-	_ = p.cmd.Process.Signal(s)
+	_ = p.cmd.Process.Signal(s) // it may have ended by now
 	<-p.done
 }

@@ -49,7 +49,7 @@ func front(l *Lab, secure *tls.Config, with func(*httputil.ReverseProxy) http.Ha
 	engine.ModifyResponse = late
 	engine.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	s := &http.Server{Handler: with(engine), Protocols: clear, ErrorLog: log.New(io.Discard, "", 0)}
-	l.Cleanup(func() { _ = s.Close() })
+	l.Cleanup(func() { _ = s.Close() }) // nobody asks any more
 	serve := func() error { return s.Serve(socket) }
 	if secure != nil {
 		s.TLSConfig, s.Protocols = secure, new(http.Protocols)
