@@ -89,8 +89,9 @@ func (a Agent) launch(ctx context.Context, job []byte) ([]byte, error) {
 	if err := errors.Join(cmd.Start(), got.Close(), said.Close()); err != nil {
 		return nil, err
 	}
-	go func() { _ = cmd.Wait() }()                                                             // how it ends is on record
-	defer context.AfterFunc(ctx, func() { _ = heard.Close() })()                               // it only ends the read below
+	go func() { _ = cmd.Wait() }() // how it ends is on record
+	// Its end ends the read below; what it says of itself is of no use.
+	defer context.AfterFunc(ctx, func() { _ = heard.Close() })()
 	if _, err := give.Write(append(job, '\n')); err != nil && !errors.Is(err, syscall.EPIPE) { // else it ended
 		return nil, err
 	}
