@@ -150,6 +150,16 @@ func (s Requests) CancelRequest(ctx context.Context, id, by string) (PendingRow,
 	})
 }
 
+// Overdue reports whether the time of an open request is over, so that Expire has something to do.
+func (s Requests) Overdue(ctx context.Context) (over bool, err error) {
+	now := s.now().UnixMicro()
+	err = s.read(ctx, "look for requests whose time is over", func(q *dbsqlc.Queries) error {
+		over, err = q.RequestsAreOver(ctx, &now)
+		return err
+	})
+	return over, err
+}
+
 // Expire ends the requests whose time is over and says how many there were.
 func (s Requests) Expire(ctx context.Context) (int, error) {
 	if !s.file.Writable() {

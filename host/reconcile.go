@@ -224,17 +224,11 @@ func (r *reconciling) parked(ctx context.Context, row db.RunRow) (bool, error) {
 
 // expire closes the questions whose time is over, so that their runs can go on.
 func (h *Host) expire(ctx context.Context) error {
-	open, err := h.Store.Pending(ctx, false)
-	if err != nil {
-		return err
+	over, err := h.Store.Overdue(ctx)
+	if err == nil && over {
+		_, err = h.Store.Expire(ctx)
 	}
-	for _, p := range open {
-		if !p.Expires.IsZero() && !h.Now().Before(p.Expires) {
-			_, err := h.Store.Expire(ctx)
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // mark writes the mark, unless the run went on since it was looked at.

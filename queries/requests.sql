@@ -23,6 +23,9 @@ UPDATE pending_requests SET status = 'cancelled', closed_at = @now, consumed_seq
 -- name: ExpireRequests :execrows
 UPDATE pending_requests SET status = 'expired', closed_at = @now WHERE status = 'open' AND expires_at <= @now;
 
+-- name: RequestsAreOver :one
+SELECT EXISTS (SELECT 1 FROM pending_requests INDEXED BY requests_one_open WHERE status = 'open' AND expires_at <= @now);
+
 -- name: OpenRequests :many
 SELECT * FROM requests WHERE status = 'open' AND run_no IN (
     SELECT q.run_no FROM pending_requests q INDEXED BY requests_one_open WHERE q.status = 'open') ORDER BY no;

@@ -376,6 +376,17 @@ func (q *Queries) OpenRequestsOfRuns(ctx context.Context, numbers string) ([]Req
 	return items, nil
 }
 
+const requestsAreOver = `-- name: RequestsAreOver :one
+SELECT EXISTS (SELECT 1 FROM pending_requests INDEXED BY requests_one_open WHERE status = 'open' AND expires_at <= ?1)
+`
+
+func (q *Queries) RequestsAreOver(ctx context.Context, now *int64) (bool, error) {
+	row := q.db.QueryRowContext(ctx, requestsAreOver, now)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const requestsBetween = `-- name: RequestsBetween :many
 SELECT "no", id, run_no, kind, status, answer, answered_by, opened_at, expires_at, closed_at, opened_seq, consumed_seq, run, thread FROM requests WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3
 `

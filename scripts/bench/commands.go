@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -49,7 +50,7 @@ func commands(ctx context.Context, b *bench) ([]row, error) {
 		count int
 		words string
 	}{{10, "10 runs"}, {10000, "10,000 runs"}} {
-		home, err := b.manyRuns(ctx, many.count, 0)
+		home, err := b.manyRuns(ctx, many.count, 0, finished)
 		if err != nil {
 			return nil, fmt.Errorf("make %s: %v", many.words, err)
 		}
@@ -62,6 +63,16 @@ func commands(ctx context.Context, b *bench) ([]row, error) {
 			homes[name] = home
 		}
 	}
+	home, err := b.manyRuns(ctx, 1000, 0, waiting)
+	if err != nil {
+		return nil, fmt.Errorf("make 1000 runs that wait: %v", err)
+	}
+	const show = "show, 1,000 runs that wait"
+	homes[show] = home
+	all = append(all, timed{
+		show, []string{b.exe, "show", "r-00000007"}, []string{least, filepath.Join(home, "agent.db"), "SELECT * FROM runs WHERE id = 'r-00000007'"},
+		"a Go program that reads its row",
+	})
 	var rows, memory []row
 	for _, c := range all {
 		took, err := takeTurns(b.times(40), in(ctx, homes[c.name], c.ours), in(ctx, homes[c.name], c.least))
@@ -165,9 +176,24 @@ func (b *bench) program(ctx context.Context, name string) (string, error) {
 	return out, nil
 }
 
-// manyRuns makes a state folder of so many finished runs, one in a thousand of them interrupted,
-// each with so many children. Many at once share the commits.
-func (b *bench) manyRuns(ctx context.Context, count, below int) (string, error) {
+// finished is how most of many runs end: they are done, and one in a thousand is interrupted.
+func finished(i int) journal.Body {
+	if i%1000 == 0 {
+		return journal.RunInterrupted{Cause: journal.CauseShutdown}
+	}
+	return journal.RunCompleted{Text: "done"}
+}
+
+// waiting has each of many runs ask something.
+func waiting(i int) journal.Body {
+	return journal.RequestOpened{Request: journal.Request{
+		ID: fmt.Sprintf("p-%08d", i), Question: journal.Question{Kind: journal.RequestConfirm, Message: "go on?", Schema: json.RawMessage(`{"type":"boolean"}`)}, Opened: time.Now(),
+	}}
+}
+
+// manyRuns makes a state folder of so many runs, each with so many children that are done, and
+// says of each how it ends. Many at once share the commits.
+func (b *bench) manyRuns(ctx context.Context, count, below int, end func(int) journal.Body) (string, error) {
 	home, err := b.folder("runs")
 	if err != nil {
 		return "", err
@@ -182,7 +208,7 @@ func (b *bench) manyRuns(ctx context.Context, count, below int) (string, error) 
 	for w := range writers {
 		all.Go(func() {
 			for i := w; i < count && trouble[w] == nil; i += writers {
-				trouble[w] = oneFamily(ctx, store, b.dir, i, below)
+				trouble[w] = oneFamily(ctx, store, b.dir, i, below, end(i))
 			}
 		})
 	}
@@ -191,12 +217,8 @@ func (b *bench) manyRuns(ctx context.Context, count, below int) (string, error) 
 }
 
 // oneFamily writes a run and those below it.
-func oneFamily(ctx context.Context, store *db.Store, folder string, i, below int) error {
+func oneFamily(ctx context.Context, store *db.Store, folder string, i, below int, end journal.Body) error {
 	root := fmt.Sprintf("%08d", i)
-	var end journal.Body = journal.RunCompleted{Text: "done"}
-	if i%1000 == 0 {
-		end = journal.RunInterrupted{Cause: journal.CauseShutdown}
-	}
 	err := oneRun(ctx, store, folder, root, journal.Family{}, end)
 	for k := 0; k < below && err == nil; k++ {
 		f := journal.Family{Parent: "r-" + root, Root: "r-" + root, RootThread: "t-" + root, Role: fmt.Sprintf("phase-%d#1", k)}

@@ -250,11 +250,11 @@ func (b *bench) lists(ctx context.Context) ([]row, error) {
 	if b.quick {
 		roots = 1000
 	}
-	alone, err := b.manyRuns(ctx, roots, 0)
+	alone, err := b.manyRuns(ctx, roots, 0, finished)
 	if err != nil {
 		return nil, err
 	}
-	families, err := b.manyRuns(ctx, roots, below)
+	families, err := b.manyRuns(ctx, roots, below, finished)
 	if err != nil {
 		return nil, err
 	}

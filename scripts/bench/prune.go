@@ -20,7 +20,7 @@ import (
 // runs, and how long that takes.
 func pruned(ctx context.Context, b *bench) (rows []row, err error) {
 	count := b.times(10000)
-	home, err := b.manyRuns(ctx, count, 0)
+	home, err := b.manyRuns(ctx, count, 0, finished)
 	if err != nil {
 		return nil, err
 	}

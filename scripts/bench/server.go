@@ -284,7 +284,7 @@ func longRun(ctx context.Context, b *bench, s *stage.Stage) ([]row, error) {
 
 // manyListed is the first page of many runs.
 func manyListed(ctx context.Context, b *bench, s *stage.Stage) ([]row, error) {
-	home, err := b.manyRuns(ctx, 10_000, 0)
+	home, err := b.manyRuns(ctx, 10_000, 0, finished)
 	if err != nil {
 		return nil, err
 	}
