@@ -14,10 +14,6 @@ import (
 	"agent/fleet/custody"
 )
 
-// longestPrompt is what a prompt may have, in bytes: the engine takes two megabytes at a time, and
-// a prompt goes to a host twice.
-const longestPrompt = 512 << 10
-
 // Started is a run that was begun, or that was there under its key.
 type Started struct {
 	Run     string
@@ -34,9 +30,6 @@ func (e *KeyReusedError) Error() string {
 // Start begins a run. One with a start key is begun once: asked for again, it is the same run, and
 // another request with the key is refused.
 func (c *Client) Start(ctx context.Context, r custody.Run) (Started, error) {
-	if len(r.Prompt) > longestPrompt {
-		return Started{}, fmt.Errorf("begin a run: its prompt has %d bytes, and the engine takes %d; put the rest in a file of the repository", len(r.Prompt), longestPrompt)
-	}
 	if r.Key == "" {
 		random := make([]byte, 5)
 		rand.Read(random) // never fails

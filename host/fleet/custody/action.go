@@ -53,7 +53,7 @@ func (s State) offer(now time.Time) Action {
 }
 
 func (s State) drive(now time.Time) Action {
-	d := &Drive{Run: s.Run, Step: s.step(), Logged: s.Logged}
+	d := &Drive{Run: s.Run.unsent(), Step: s.step(), Logged: s.Logged}
 	a := Action{Queue: HostQueue + s.Host, Drive: d, Limit: startLimit}
 	if s.SilentAt == nil {
 		return a

@@ -18,6 +18,7 @@ type Run struct {
 	Git    string   `json:"git,omitempty"`   // URL@COMMIT of the workspace; "" for an empty folder
 	Away   Duration `json:"away,omitempty"`  // how long a silent host keeps it; 0: DefaultAway, less: not at all
 	Files  string   `json:"files,omitempty"` // folder of the workspace that every host has; "" for one of its own
+	Sent   []File   `json:"sent,omitempty"`  // beside the prompt; the arguments say what for
 	Was    *State   `json:"was,omitempty"`   // set by the workflow alone: what it knew before its history was begun anew
 }
 
@@ -63,7 +64,7 @@ type Request struct {
 // A Drive that is cancelled lets go of the run and leaves its driver alone: the next one, which may
 // come before the cancelled one has noticed, says what is to be done.
 type Drive struct {
-	Run  Run  `json:"run"` // whole, since any host may be the first one to hear of it
+	Run  Run  `json:"run"` // whole but for its files, since any host may be the first one to hear of it
 	Step Step `json:"step"`
 	// Logged says that the log was heard to have facts of the run.
 	Logged bool `json:"logged,omitempty"`

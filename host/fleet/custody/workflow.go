@@ -35,8 +35,11 @@ func Custody(ctx workflow.Context, r Run) (Outcome, error) {
 	}
 	for c.state.Phase != Ended {
 		if workflow.GetInfo(ctx).GetCurrentHistoryLength() > longHistory || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			r.Was = &c.state
+			r.Was, r.Sent = &c.state, nil
 			c.state.Run.Was = nil
+			if c.state.Begun {
+				c.state.Run.Sent = nil
+			}
 			return Outcome{}, workflow.NewContinueAsNewError(ctx, Custody, r)
 		}
 		if err := c.act(ctx); err != nil {

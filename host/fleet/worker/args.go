@@ -13,15 +13,13 @@ func driving(command string) bool {
 	return command == "run" || command == "resume" || command == "answer" || command == "cancel"
 }
 
-// run starts a run in a process of its own. The prompt is in a file, so that it is on no command
-// line. Given again, it is the same run.
-func (a Agent) run(ctx context.Context, r custody.Run, key, file, folder string) error {
-	args := []string{
-		"run", "--detach", "--json", "--no-recover", "--run-id=" + r.ID,
+// run starts a run in a process of its own. The prompt is in a file, which its arguments name, so
+// that it is on no command line. Given again, it is the same run.
+func (a Agent) run(ctx context.Context, id, key, folder string, args []string) error {
+	return a.drive(ctx, id, append([]string{
+		"run", "--detach", "--json", "--no-recover", "--run-id=" + id,
 		"--start-key=" + key, "--dir=" + folder,
-	}
-	args = append(args, r.Args...)
-	return a.drive(ctx, r.ID, append(args, "-f", file)...)
+	}, args...)...)
 }
 
 // resume has an interrupted run go on in a process of its own.

@@ -49,8 +49,7 @@ const accepts = `echo '{"version":1,"accepted":{"run":"r-1","process":5}}' >&4`
 
 func TestTheCommandThatBeginsARun(t *testing.T) {
 	a, got := driver(t, accepts)
-	r := custody.Run{ID: "r-1", Args: []string{"--runbook"}, Prompt: "secret words"}
-	if err := a.run(t.Context(), r, "fleet/r-1", "/f", "/w"); err != nil {
+	if err := a.run(t.Context(), "r-1", "fleet/r-1", "/w", []string{"--runbook", "-f", "/f"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `unix:DIR/w __drive {"version":1,"args":["run","--detach","--json","--no-recover","--run-id=r-1","--start-key=fleet/r-1","--dir=/w","--runbook","-f","/f"],"dir":"/","run":"r-1"}`

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"agent/fleet/custody"
@@ -86,18 +87,31 @@ func git(ctx context.Context, folder string, args ...string) error {
 	return nil
 }
 
-// prompt puts the prompt of a run into a file.
-func (h *Host) prompt(r custody.Run) (string, error) {
-	name := filepath.Base(r.File)
-	if r.File == "" {
-		name = "prompt.md"
+// unpack puts the prompt of a run and its files into a folder, and gives the arguments that name
+// them. Each is in a folder of its own: two may have one name.
+func (h *Host) unpack(r custody.Run) (folder string, args []string, err error) {
+	folder = filepath.Join(h.own(), "prompts", r.ID)
+	put := func(number int, f custody.File) (string, error) {
+		path := filepath.Join(folder, strconv.Itoa(number), inside(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return "", err
+		}
+		return path, os.WriteFile(path, f.Data, 0o600)
 	}
-	folder := filepath.Join(h.own(), "prompts", r.ID)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", err
+	if args, err = r.Unpack(put); err != nil {
+		return folder, nil, err
 	}
-	path := filepath.Join(folder, name)
-	return path, os.WriteFile(path, []byte(r.Prompt), 0o600)
+	path, err := put(0, custody.File{Name: r.File, Data: []byte(r.Prompt)})
+	return folder, append(args, "-f", path), err
+}
+
+// inside is the name of a file that does not leave its folder, whatever it is called.
+func inside(name string) string {
+	name = filepath.Base(name)
+	if name == "." || !filepath.IsLocal(name) || len(name) > 255 || strings.ContainsRune(name, 0) {
+		return "file.md"
+	}
+	return name
 }
 
 // own is the folder of what the worker itself keeps.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -40,18 +39,21 @@ func (d *drive) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := d.host.prompt(d.run)
+	sent, args, err := d.host.unpack(*d.step.Start)
+	defer os.RemoveAll(sent) // what stays is private, and written anew
+	if unsent, ok := errors.AsType[*custody.UnsentError](err); ok {
+		return &RefusedError{Text: unsent.Error(), Exit: 1}
+	}
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(filepath.Dir(file)) // one that stays is private, and written anew
 	// Whoever comes next looks what came of it, also where this activity is cancelled meanwhile.
-	return d.agent.run(context.WithoutCancel(ctx), d.run, d.startKey(), file, folder)
+	return d.agent.run(context.WithoutCancel(ctx), d.run.ID, d.startKey(), folder, args)
 }
 
 // startKey is what the run is started with: on record, it says which request that was.
 func (d *drive) startKey() string {
-	return startPrefix + d.run.ID + "/" + hex.EncodeToString(d.run.Digest(d.host.Key.MAC)[:16])
+	return startPrefix + d.run.ID + "/" + hex.EncodeToString(d.step.Start.Digest(d.host.Key.MAC)[:16])
 }
 
 const startPrefix = "fleet/"

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -75,6 +76,48 @@ func TestARequestThatIsNone(t *testing.T) {
 		_, err := asked(t, "", args...)
 		if !errors.As(err, new(usageError)) {
 			t.Errorf("%q gave %v", args, err)
+		}
+	}
+}
+
+func TestFilesThatGoWithAPrompt(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const png = "\x89PNG\x0D\x0A\x1A\x0A"
+	fits, one, two := write("s.json", `{"type":"object"}`), write("x/p.png", png), write("y/p.png", png+"2")
+	r, err := asked(t, "", "--output-schema", fits, "--image", one, "--image", two, "hello")
+	var got []string
+	if err == nil {
+		got, err = r.Unpack(func(n int, f custody.File) (string, error) { return fmt.Sprint(n, f.Name, len(f.Data)), nil })
+	}
+	if want := []string{"--output-schema=1s.json17", "--image=2p.png8", "--image=3p.png9"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("it asks for %q: %v", got, err)
+	}
+	for want, args := range map[string][]string{
+		"--output-schema " + dir + "/none: no such file or directory": {"--output-schema", dir + "/none", "a"},
+		"--output-schema " + dir + ": is a directory":                 {"--output-schema", dir, "a"},
+		"--image " + dir + ": is a directory":                         {"--image", dir, "a"},
+		"--output-schema : it is given and empty":                     {"--output-schema", "", "a"},
+		"--image : it is given and empty":                             {"--image", "", "a"},
+		"p.png: it is no JSON: ":                                      {"--output-schema", one, "a"},
+		"it is no JSON Schema: that is an object":                     {"--output-schema", write("list", "[]"), "a"},
+		"it is no png, jpeg, gif or webp picture":                     {"--image", one, "--image", fits, "a"},
+		"it is larger than 5 MiB":                                     {"--image", "/dev/zero", "a"},
+		"21 pictures; at most 20 go with a prompt":                    append(slices.Repeat([]string{"--image", one}, 21), "a"),
+		"at most 1800 go":                                             {"--image", write("large.png", png+strings.Repeat("x", 1_400_000)), "a"},
+	} {
+		_, err := asked(t, "", args...)
+		if !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gave %v, want %s", args, err, want)
 		}
 	}
 }

@@ -26,7 +26,7 @@ that is begun again neither begins a second run nor loses the first. The key is
 kept as long as the engine keeps runs that have ended.
 
 The run works in an empty folder of its host, or in a commit of a repository:
---git URL@COMMIT.
+--git URL@COMMIT. Pictures and an output schema go there with the prompt.
 
 EXAMPLE
    agent-fleet run --wait "why does make test fail?"
@@ -63,7 +63,7 @@ func requestFlags() []cli.Flag {
 		&cli.StringFlag{Name: "git", Usage: "work in `URL@COMMIT`"},
 		&cli.StringSliceFlag{Name: "label", Usage: "only on hosts with this `LABEL`; may be given again"},
 		&cli.DurationFlag{Name: "away", Value: custody.DefaultAway, Usage: "a host that is silent for this `TIME` loses the run to another; 0 for at once"},
-	}, passedOn())
+	}, passedOn(), sentFlags())
 }
 
 func runCommand() *cli.Command {
@@ -201,8 +201,16 @@ func requestWith(c *cli.Command, args []string) (custody.Run, error) {
 	for _, f := range passedOn() {
 		r.Args = append(r.Args, passed(c, f.Names()[0])...)
 	}
-	err := prompt(c, args, &r)
-	return r, err
+	if err := send(c, &r); err != nil {
+		return r, err
+	}
+	if err := prompt(c, args, &r); err != nil {
+		return r, err
+	}
+	if err := r.CheckSize(); err != nil {
+		return r, usage("%s: %w", c.Name, err)
+	}
+	return r, nil
 }
 
 func passed(c *cli.Command, name string) (out []string) {
