@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"agent/fleet/custody"
 )
 
 // nonempty refuses flags that are given and empty, as where a script's variable is not set.
@@ -52,4 +56,20 @@ func runnable(c *cli.Command) error {
 		}
 	}
 	return nil
+}
+
+// The front matter of a prompt, and the line of it that makes the prompt a flow.
+var (
+	frontMatter = regexp.MustCompile(`\A\x{feff}?---[ \t]*\r?\n(?s:(.*?)\n)(?:---|\.\.\.)[ \t]*\r?(?:\n|\z)`)
+	flowLine    = regexp.MustCompile(`(?m)^agent:[ \t]+["']?flow["']?[ \t]*(?:[ \t]#.*)?\r?$`)
+)
+
+// noFlow refuses a flow: its task is not passed on, and what becomes of its phases where a host is
+// lost was never tried.
+func noFlow(r custody.Run) error {
+	m := frontMatter.FindStringSubmatch(r.Prompt)
+	if m == nil || !flowLine.MatchString(m[1]) {
+		return nil
+	}
+	return usage("%s is a flow, and a fleet carries none out: agent run -f %s does, on one machine", cmp.Or(r.File, "the prompt"), cmp.Or(r.File, "FILE"))
 }

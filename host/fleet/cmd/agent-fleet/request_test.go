@@ -80,6 +80,23 @@ func TestARequestThatIsNone(t *testing.T) {
 	}
 }
 
+func TestAFlowIsRefused(t *testing.T) {
+	for prompt, flow := range map[string]bool{
+		"---\nagent: flow\n---\n## one\n":                            true,
+		"\ufeff---\r\ntitle: x\r\nagent: \"flow\" # mine\r\n---\r\n": true,
+		"---\nagent: flow\n...":                                      true,
+		"---\nagent: runbook\n---\n":                                 false,
+		"---\nagent: runbook\n---\nagent: flow\n---\n":               false,
+		"---\nagent: flows\n---\n":                                   false,
+		"what is\n---\nagent: flow\n---\n":                           false,
+	} {
+		_, err := asked(t, prompt, "-")
+		if is := errors.As(err, new(usageError)) && strings.Contains(err.Error(), "is a flow, and a fleet carries none out"); is != flow || !flow && err != nil {
+			t.Errorf("%q gave %v", prompt, err)
+		}
+	}
+}
+
 func TestFilesThatGoWithAPrompt(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

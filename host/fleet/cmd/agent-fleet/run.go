@@ -207,6 +207,9 @@ func requestWith(c *cli.Command, args []string) (custody.Run, error) {
 	if err := prompt(c, args, &r); err != nil {
 		return r, err
 	}
+	if err := noFlow(r); err != nil {
+		return r, err
+	}
 	if err := r.CheckSize(); err != nil {
 		return r, usage("%s: %w", c.Name, err)
 	}
@@ -237,7 +240,7 @@ func prompt(c *cli.Command, args []string, r *custody.Run) error {
 	file := c.String("file")
 	switch {
 	case file != "" && len(args) > 0:
-		return usage("%s: there is a prompt in %s and one beside it; give one", c.Name, file)
+		return usage("%s: there is a prompt in %s and one beside it; give one (a task beside a file is for a flow, and a fleet carries none out)", c.Name, file)
 	case file != "":
 		b, err := os.ReadFile(file)
 		if err != nil {
