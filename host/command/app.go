@@ -26,6 +26,7 @@ import (
 	"agent/host/githook"
 	"agent/host/launch"
 	"agent/host/lines"
+	"agent/host/optionlines"
 	"agent/host/signals"
 	"agent/host/talk"
 	"agent/host/terminal"
@@ -144,7 +145,7 @@ func (a *commandLine) root() *cli.Command {
 		HideHelpCommand: true,
 		Suggest:         true,
 		Reader:          a.In,
-		Writer:          a.OptionLines(), // which help alone is written to
+		Writer:          optionlines.New(a.Out, a.Width), // which help alone is written to
 		ErrWriter:       a.Err,
 		ExitErrHandler:  func(context.Context, *cli.Command, error) {}, // exit codes are made in one place: exit
 		OnUsageError:    a.wrongUsage,

@@ -43,7 +43,7 @@ func fleet() []rule {
 			why: "a client speaks with the engine in custody's words; it opens no log and drives nothing"},
 		{dir: dir + "worker", allow: append(in("client", "custody", "log", "log/replay", "seal", "witness"), pack, line), tests: in("log/replay/replaytest"), others: append([]string{"google.golang.org/grpc/...", "google.golang.org/protobuf/...", "golang.org/x/sys/unix"}, temporal...),
 			why: "a worker has agent drive what custody asks for; what a person does is known to the front door"},
-		{dir: dir + "cmd/agent-fleet", allow: in("client", "custody", "log", "log/replay", "seal", "witness", "worker"), tests: append(in("log/replay/replaytest"), line), others: []string{"github.com/urfave/cli/v3"},
+		{dir: dir + "cmd/agent-fleet", allow: append(in("client", "custody", "log", "log/replay", "seal", "witness", "worker"), "host/optionlines"), tests: append(in("log/replay/replaytest"), line), others: []string{"github.com/urfave/cli/v3", "golang.org/x/term"},
 			why: "a front door turns flags into calls of rooms, and what comes back into text; the engine it reaches by client and worker"},
 		{dir: dir + "cmd/fleet-figures", allow: in("client", "custody", "log", "log/replay", "seal", "witness"), others: temporal,
 			why: "a fleet is measured beside the bare engine, by what its rooms show"},

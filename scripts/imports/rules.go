@@ -223,6 +223,7 @@ func frontDoors() []rule {
 		{dir: "host/pack", why: "a pack is a file, whatever it holds: whoever has no store reads it too"},
 		{dir: "host/prune", allow: []string{"host/app", "host/config", "host/owner", "host/view", "host/workspace", "db", "db/backup", "db/prune", "tools/ofd", "tools/runner", "tools/sandbox"},
 			why: "what of a run lies outside of the store is removed with it; which runs go is decided by the store and the person"},
+		{dir: "host/optionlines", why: "help is broken into lines whatever it says"},
 		{dir: "host/pager", why: "a text is paged whatever it says"},
 		{dir: "host/workspace", allow: []string{"host/drive", "host/drive/fold", "db", "db/backup", "db/dbtest", "db/family", "db/keep", "recovery", "recovery/journal", "recovery/fault", "tools", "tools/durable", "tools/files", "tools/gitrepo/objects", "tools/scan"},
 			why: "what calls change is seen by looking at files alone; which call it is, and who is shown it, is decided by who drives"},

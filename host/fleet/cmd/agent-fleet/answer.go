@@ -13,8 +13,8 @@ import (
 )
 
 const answerHelp = `Answers a question of a run, once, from anywhere. The engine keeps the answer
-until the run has it, also where the host of the run is gone. The first answer
-counts: another one is refused, and the first is shown.
+until the run has it, also where the host of the run is gone. The first
+answer counts: another one is refused, and the first is shown.
 
 EXAMPLE
    agent-fleet answer p-c32a5jbe yes
@@ -44,7 +44,7 @@ func answerCommand() *cli.Command {
 					return err
 				}
 				if c.Bool("json") {
-					return printJSON(c.Root().Writer, map[string]any{"version": 1, "run_id": before.Run, "not_taken": before.Refused, "request": id, "answer": text})
+					return printJSON(stdout(c), map[string]any{"version": 1, "run_id": before.Run, "not_taken": before.Refused, "request": id, "answer": text})
 				}
 				fmt.Fprintln(c.Root().ErrWriter, answeredText(id, text, before))
 				return nil

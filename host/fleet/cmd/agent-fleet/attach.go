@@ -9,8 +9,8 @@ import (
 	"agent/fleet/client"
 )
 
-const attachHelp = `Follows a run until it ends or asks something. What the model writes is shown on
-the host itself: ssh HOST agent attach RUN.
+const attachHelp = `Follows a run until it ends or asks something. What the model writes is shown
+on the host itself: ssh HOST agent attach RUN.
 
 EXAMPLE
    agent-fleet attach r-7k2m9qx4

@@ -12,9 +12,9 @@ import (
 	"agent/fleet/client"
 )
 
-const cancelHelp = `Ends a run, wherever it is. The engine has recorded it before the command waits
-for the end. Where the host does not answer, the end is written to the log: the
-host can start nothing any more, even if it returns.
+const cancelHelp = `Ends a run, wherever it is. The engine has recorded it before the command
+waits for the end. Where the host does not answer, the end is written to the
+log: the host can start nothing any more, even if it returns.
 
 EXAMPLE
    agent-fleet cancel r-7k2m9qx4
@@ -40,7 +40,7 @@ func cancelCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				err = printJSON(c.Root().Writer, viewOf(row))
+				err = printJSON(stdout(c), viewOf(row))
 			} else if row.Over() {
 				fmt.Fprintln(c.Root().ErrWriter, lineOf(row))
 			} else {

@@ -15,15 +15,16 @@ import (
 	"agent/fleet/worker"
 )
 
-const drainHelp = `Has a host take no further run, and moves the runs that it has to others: each
-stops at its next settled call, and nothing becomes unknown. The host takes runs
-again when its worker is started again.
+const drainHelp = `Has a host take no further run, and moves the runs that it has to others:
+each stops at its next settled call, and nothing becomes unknown. The host
+takes runs again when its worker is started again.
 
 EXAMPLE
    agent-fleet drain h-07 --within 110s
 
 EXIT STATUS
-   0 the host has no run; 1 it has, or the engine cannot be asked; 2 wrong usage`
+   0 the host has no run; 1 it has, or the engine cannot be asked; 2 wrong
+   usage`
 
 func drainCommand() *cli.Command {
 	return &cli.Command{

@@ -11,10 +11,11 @@ import (
 	"agent/fleet/seal"
 )
 
-const keyHelp = `Makes the key of a fleet, in a file that only you can read: in agent-fleet/key of
-your folder of configuration, where no FILE is named. Every host of the
-fleet gets a copy of it. With it everything of the fleet is sealed: what a log or
-an engine holds cannot be read without it, nor can it be made again.
+const keyHelp = `Makes the key of a fleet, in a file that only you can read: in
+agent-fleet/key of your folder of configuration, where no FILE is named.
+Every host of the fleet gets a copy of it. With it everything of the fleet is
+sealed: what a log or an engine holds cannot be read without it, nor can it
+be made again.
 
 EXAMPLE
    agent-fleet key
@@ -44,7 +45,7 @@ func keyCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Root().Writer, "%s: the key of fleet %s; every host of it gets a copy, and nobody else\n", path, k.Fleet())
+			fmt.Fprintf(stdout(c), "%s: the key of fleet %s; every host of it gets a copy, and nobody else\n", path, k.Fleet())
 			return nil
 		},
 	}

@@ -15,8 +15,8 @@ import (
 	"agent/fleet/seal"
 )
 
-const logHelp = `Lists the runs of a log: how far each is, who wrote last, when and why. With a
-RUN it lists the entries of its log. No content of a run is shown.
+const logHelp = `Lists the runs of a log: how far each is, who wrote last, when and why. With
+a RUN it lists the entries of its log. No content of a run is shown.
 
 EXIT STATUS
    0 listed; 1 failed, or a log is damaged; 2 wrong usage`
@@ -121,7 +121,7 @@ func listed(root string, place int64, e seal.Entry) logged {
 }
 
 func printLog(c *cli.Command, all []logged) error {
-	out := c.Root().Writer
+	out := stdout(c)
 	if c.Bool("json") {
 		enc := json.NewEncoder(out)
 		for _, one := range all {

@@ -14,8 +14,9 @@ import (
 )
 
 const lsHelp = `Lists the runs of the fleet, the newest first: those that have not ended, and
-the 20 newest that have; all of them with --all. Each line ends with the command
-that brings the run forward, without agent-fleet where there is no room.
+the 20 newest that have; all of them with --all. Each line ends with the
+command that brings the run forward, without agent-fleet where there is no
+room.
 
 EXAMPLE
    agent-fleet ls
@@ -47,13 +48,13 @@ func lsCommand() *cli.Command {
 				for _, r := range rows {
 					list.Runs = append(list.Runs, viewOf(r))
 				}
-				return printJSON(c.Root().Writer, list)
+				return printJSON(stdout(c), list)
 			}
 			if len(rows) == 0 {
 				fmt.Fprintln(c.Root().ErrWriter, `no runs: agent-fleet run "prompt" begins one`)
 				return nil
 			}
-			table(c.Root().Writer, rows, time.Now())
+			table(stdout(c), rows, time.Now())
 			return nil
 		}),
 	}

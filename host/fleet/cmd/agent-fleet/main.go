@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"agent/host/optionlines"
 )
 
 // version of the binary. A release sets it with -ldflags "-X main.version=...".
@@ -75,7 +78,8 @@ func commands() []*cli.Command {
 func root(out, errs io.Writer) *cli.Command {
 	c := &cli.Command{
 		Name: "agent-fleet", Usage: "run agent on many machines", Version: version,
-		Writer: out, ErrWriter: errs, ExitErrHandler: func(context.Context, *cli.Command, error) {},
+		Writer:    optionlines.New(out, func() int { return width(out) }), // which help alone is written to
+		ErrWriter: errs, ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		Commands: commands(),
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Present() {
@@ -86,6 +90,22 @@ func root(out, errs io.Writer) *cli.Command {
 	}
 	strict(c)
 	return c
+}
+
+// stdout is where a command prints what it was asked for.
+func stdout(c *cli.Command) io.Writer { return c.Root().Writer.(*optionlines.Writer).To }
+
+// width is that of a terminal in columns; 0 for what is none.
+func width(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // strict has every command report wrong usage as such, and print no help for it.

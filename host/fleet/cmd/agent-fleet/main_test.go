@@ -179,3 +179,22 @@ func ask(t *testing.T, c net.Conn, q line.Request) (r line.Reply) {
 	}
 	return r
 }
+
+// Help fits a terminal of 80 columns.
+func TestHelpIsNarrow(t *testing.T) {
+	for _, c := range append(commands(), root(nil, nil)) {
+		args := []string{c.Name, "--help"}
+		if c.Name == "agent-fleet" {
+			args = args[1:]
+		}
+		code, out, errs := fleet(t, args...)
+		if code != 0 || !strings.Contains(out, "USAGE:") || errs != "" {
+			t.Errorf("%s: %d: %s%s", c.Name, code, out, errs)
+		}
+		for line := range strings.Lines(out) {
+			if n := len(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s: a line of %d columns: %s", c.Name, n, line)
+			}
+		}
+	}
+}

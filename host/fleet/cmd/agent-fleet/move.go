@@ -16,8 +16,8 @@ const moveHelp = `Has a run go on on another host. Its driver stops at the next 
 brings everything to the log and hands over: no outcome is unknown.
 
 With --host-is-gone its host is not waited for: an entry in the log keeps it
-from starting anything, even if it returns. A call that it had started is then
-of unknown outcome, and a person is asked about it.
+from starting anything, even if it returns. A call that it had started is
+then of unknown outcome, and a person is asked about it.
 
 EXAMPLE
    agent-fleet move r-91qd3b0s --to h-11
@@ -66,7 +66,7 @@ func moved(ctx context.Context, c *cli.Command, f *client.Client, before client.
 		return err
 	}
 	if c.Bool("json") {
-		if err := printJSON(c.Root().Writer, viewOf(row)); err != nil {
+		if err := printJSON(stdout(c), viewOf(row)); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func resumeCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				return printJSON(c.Root().Writer, viewOf(row))
+				return printJSON(stdout(c), viewOf(row))
 			}
 			fmt.Fprintln(c.Root().ErrWriter, lineOf(row))
 			return nil

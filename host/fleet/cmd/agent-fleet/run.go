@@ -18,12 +18,12 @@ import (
 	"agent/fleet/custody"
 )
 
-const runHelp = `Has the fleet carry out a prompt, as agent run does on one machine. A host with
-a free slot, and with all labels that are asked for, takes it.
+const runHelp = `Has the fleet carry out a prompt, as agent run does on one machine. A host
+with a free slot, and with all labels that are asked for, takes it.
 
 With --key the same run is meant however often the command is given: a script
-that is begun again neither begins a second run nor loses the first. The key is
-kept as long as the engine keeps runs that have ended.
+that is begun again neither begins a second run nor loses the first. The key
+is kept as long as the engine keeps runs that have ended.
 
 The run works in an empty folder of its host, or in a commit of a repository:
 --git URL@COMMIT. Pictures and an output schema go there with the prompt.
@@ -34,8 +34,8 @@ EXAMPLE
    git diff | agent-fleet run --label gpu=yes -
 
 EXIT STATUS
-   0 done, or begun without --wait; 1 failed or refused; 2 wrong usage;
-   3 waiting for an answer; 4 parked, or no longer waited for; 5 the outcome of
+   0 done, or begun without --wait; 1 failed or refused; 2 wrong usage; 3
+   waiting for an answer; 4 parked, or no longer waited for; 5 the outcome of
    a call is unknown; 6 cancelled`
 
 // passedOn are the flags of agent run that go to the host as they are.
@@ -104,14 +104,14 @@ func begin(ctx context.Context, c *cli.Command, f *client.Client, r custody.Run)
 			}
 			v := viewOf(row)
 			v.Existed = started.Existed
-			return printJSON(c.Root().Writer, v)
+			return printJSON(stdout(c), v)
 		}
 		word := "begun"
 		if started.Existed {
 			word = "is there already"
 		}
 		fmt.Fprintf(c.Root().ErrWriter, "run %s %s; agent-fleet attach %s follows it\n", started.Run, word, started.Run)
-		fmt.Fprintln(c.Root().Writer, started.Run)
+		fmt.Fprintln(stdout(c), started.Run)
 		return nil
 	}
 	return follow(ctx, c, f, started.Run)
@@ -145,10 +145,10 @@ func finish(ctx context.Context, c *cli.Command, f *client.Client, row client.Ro
 		}
 	}
 	if c.Bool("json") {
-		return errors.Join(printJSON(c.Root().Writer, v), code(v.Exit))
+		return errors.Join(printJSON(stdout(c), v), code(v.Exit))
 	}
 	if v.Text != "" {
-		fmt.Fprintln(c.Root().Writer, fleetText(v.Text))
+		fmt.Fprintln(stdout(c), fleetText(v.Text))
 	}
 	for _, u := range v.Unknown {
 		fmt.Fprintf(c.Root().ErrWriter, "outcome unknown: %s\n", oneLine(u))

@@ -12,8 +12,8 @@ import (
 	"agent/fleet/client"
 )
 
-const scheduleHelp = `Has the engine begin runs at certain times. While the last run of a schedule has
-not ended, the next one is left out.
+const scheduleHelp = `Has the engine begin runs at certain times. While the last run of a schedule
+has not ended, the next one is left out.
 
 EXAMPLE
    agent-fleet schedule add nightly --cron '0 3 * * *' -f book.md
@@ -85,13 +85,13 @@ func scheduleList() *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				return printJSON(c.Root().Writer, map[string]any{"version": 1, "schedules": all})
+				return printJSON(stdout(c), map[string]any{"version": 1, "schedules": all})
 			}
 			if len(all) == 0 {
 				fmt.Fprintln(c.Root().ErrWriter, "no schedules: agent-fleet schedule add NAME --cron TIMES adds one")
 			}
 			for _, s := range all {
-				fmt.Fprintf(c.Root().Writer, "%-20s  next %s\n", s.Name, s.NextText())
+				fmt.Fprintf(stdout(c), "%-20s  next %s\n", s.Name, s.NextText())
 			}
 			return nil
 		}),

@@ -10,9 +10,9 @@ import (
 	"agent/fleet/client"
 )
 
-const setupHelp = `Prepares the engine for a fleet: makes the namespace, if it is not there, adds
-the search attributes that a fleet needs, and marks it as that of the fleet
-whose key this is. What is there already stays as it is.
+const setupHelp = `Prepares the engine for a fleet: makes the namespace, if it is not there,
+adds the search attributes that a fleet needs, and marks it as that of the
+fleet whose key this is. What is there already stays as it is.
 
 EXAMPLE
    agent-fleet setup --engine temporal.corp:7233 --namespace ci
@@ -42,9 +42,9 @@ func setupCommand() *cli.Command {
 func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "check the engine and the runs of the fleet",
-		Description: `Checks that the engine can be reached, that the namespace is that of this fleet
-and keeps ended runs long enough, that workers are there, and which runs wait
-for a person.
+		Description: `Checks that the engine can be reached, that the namespace is that of this
+fleet and keeps ended runs long enough, that workers are there, and which
+runs wait for a person.
 
 EXIT STATUS
    0 nothing is wrong; 1 something is, or the engine cannot be asked`,
@@ -55,7 +55,7 @@ EXIT STATUS
 				return err
 			}
 			if c.Bool("json") {
-				if err := printJSON(c.Root().Writer, struct {
+				if err := printJSON(stdout(c), struct {
 					Version  int              `json:"version"`
 					Findings []client.Finding `json:"findings"`
 				}{1, found}); err != nil {
@@ -69,7 +69,7 @@ EXIT STATUS
 					mark, n = "WRONG", n+1
 				}
 				if !c.Bool("json") {
-					fmt.Fprintf(c.Root().Writer, "%s  %s\n", mark, x.Text)
+					fmt.Fprintf(stdout(c), "%s  %s\n", mark, x.Text)
 				}
 			}
 			if n > 0 {
@@ -89,7 +89,7 @@ func historyCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			_, err = c.Root().Writer.Write(b)
+			_, err = stdout(c).Write(b)
 			return err
 		}),
 	}

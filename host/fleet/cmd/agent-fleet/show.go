@@ -11,14 +11,15 @@ import (
 	"agent/fleet/client"
 )
 
-const showHelp = `Says where a run is, what it waits for, and which command brings it forward. It
-asks the engine alone: no host and no worker needs to be there.
+const showHelp = `Says where a run is, what it waits for, and which command brings it forward.
+It asks the engine alone: no host and no worker needs to be there.
 
 EXAMPLE
    agent-fleet show r-7k2m9qx4
 
 EXIT STATUS
-   0 shown; 1 there is no such run, or the engine cannot be asked; 2 wrong usage`
+   0 shown; 1 there is no such run, or the engine cannot be asked; 2 wrong
+   usage`
 
 func showCommand() *cli.Command {
 	return &cli.Command{
@@ -30,7 +31,7 @@ func showCommand() *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				return printJSON(c.Root().Writer, viewOf(row))
+				return printJSON(stdout(c), viewOf(row))
 			}
 			show(c, row)
 			return nil
@@ -39,7 +40,7 @@ func showCommand() *cli.Command {
 }
 
 func show(c *cli.Command, row client.Row) {
-	w := c.Root().Writer
+	w := stdout(c)
 	field := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(w, "%-9s %s\n", name, text)

@@ -15,15 +15,15 @@ import (
 	"agent/fleet/witness"
 )
 
-const witnessHelp = `Puts what runs of this machine do into a log elsewhere, before they do it: after a
-loss of the machine, at most one command of each run may have happened without
-being on record. A run has it that is started with AGENT_WITNESS=unix:PATH, or
-with [witness] address in config.toml, and goes on only with it. It needs no other
-part of a fleet.
+const witnessHelp = `Puts what runs of this machine do into a log elsewhere, before they do it:
+after a loss of the machine, at most one command of each run may have
+happened without being on record. A run has it that is started with
+AGENT_WITNESS=unix:PATH, or with [witness] address in config.toml, and goes
+on only with it. It needs no other part of a fleet.
 
 EXAMPLE
    agent-fleet key
-   agent-fleet witness --log dir:/mnt/nas/agent --listen unix:$XDG_RUNTIME_DIR/witness
+   agent-fleet witness --log dir:/mnt/nas/agent --listen unix:$XDG_RUNTIME_DIR/w
 
 EXIT STATUS
    0 ended by SIGTERM or Ctrl-C; 1 failed; 2 wrong usage`
@@ -95,6 +95,6 @@ func serveWitness(ctx context.Context, c *cli.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Root().Writer, "witness %s of fleet %s listens on unix:%s\n", name, k.Fleet(), path)
+	fmt.Fprintf(stdout(c), "witness %s of fleet %s listens on unix:%s\n", name, k.Fleet(), path)
 	return witness.Serve(ctx, socket, l, k, witness.Options{By: name, Namespace: c.String("namespace")})
 }

@@ -16,9 +16,9 @@ import (
 	"agent/fleet/worker"
 )
 
-const workerHelp = `Takes runs while it has free slots, until SIGINT or SIGTERM. Their drivers are
-processes of their own: they go on when the worker ends, and the next worker
-finds them. Under systemd that takes KillMode=process.
+const workerHelp = `Takes runs while it has free slots, until SIGINT or SIGTERM. Their drivers
+are processes of their own: they go on when the worker ends, and the next
+worker finds them. Under systemd that takes KillMode=process.
 
 With --log none the worker takes runs of --mode plan alone, which only read.
 Where its host is lost, such a run is parked: no record of it is left.
@@ -29,8 +29,8 @@ EXAMPLE
    agent-fleet worker --log dir:/srv/agent-log --host h-07
 
 EXIT STATUS
-   0 it was stopped; 1 something that it needs is not as it has to be; 2 wrong
-   usage`
+   0 it was stopped; 1 something that it needs is not as it has to be; 2
+   wrong usage`
 
 func workerCommand() *cli.Command {
 	return &cli.Command{
@@ -66,7 +66,7 @@ func workerConfig(c *cli.Command) (worker.Config, error) {
 	config := worker.Config{
 		Log: c.String("log"), Name: c.String("host"),
 		Slots: c.Int("slots"), Labels: c.StringSlice("label"), Home: c.String("home"), Work: c.String("work"),
-		Agent: c.String("agent"), Stdout: c.Root().Writer,
+		Agent: c.String("agent"), Stdout: stdout(c),
 	}
 	switch err := nonempty(c, "host", "work", "agent"); {
 	case err != nil:

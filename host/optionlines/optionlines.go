@@ -1,4 +1,5 @@
-package terminal
+// Package optionlines fits the lines of options in a help text to the terminal.
+package optionlines
 
 import (
 	"io"
@@ -13,18 +14,18 @@ const helpWidth = 80
 // leastText is the narrowest column that the text of an option is put into beside the option.
 const leastText = 30
 
-// OptionLines passes help on and breaks the lines of its options between words, so that they fit
-// the terminal. The rest of help is written for 80 columns.
-type OptionLines struct {
-	to    io.Writer
+// Writer passes help on and breaks the lines of its options between words, so that they fit the
+// terminal. The rest of help is written for 80 columns.
+type Writer struct {
+	To    io.Writer
 	width func() int
 	rest  string // the beginning of a line whose end has not come
 }
 
-// OptionLines writes help to Out.
-func (t *Terminal) OptionLines() *OptionLines { return &OptionLines{to: t.Out, width: t.Width} }
+// New writes help to a terminal of a width in columns, which may change; 0 says that it is none.
+func New(to io.Writer, width func() int) *Writer { return &Writer{To: to, width: width} }
 
-func (o *OptionLines) Write(p []byte) (int, error) {
+func (o *Writer) Write(p []byte) (int, error) {
 	text := o.rest + string(p)
 	end := strings.LastIndexByte(text, '\n') + 1
 	o.rest = text[end:]
@@ -36,7 +37,7 @@ func (o *OptionLines) Write(p []byte) (int, error) {
 	for line := range strings.Lines(text[:end]) {
 		out.WriteString(optionLine(line, width))
 	}
-	if _, err := io.WriteString(o.to, out.String()); err != nil {
+	if _, err := io.WriteString(o.To, out.String()); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -1,4 +1,4 @@
-package terminal
+package optionlines
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func TestOptionLines(t *testing.T) {
 		indent+"(default: the thread's, else that of\n"+indent+"config.toml)", 1)
 	for size := 1; size <= len(help); size++ {
 		var out strings.Builder
-		w := (&Terminal{Out: &out}).OptionLines()
+		w := New(&out, func() int { return 0 })
 		for rest := help; rest != ""; {
 			n := min(size, len(rest))
 			if wrote, err := w.Write([]byte(rest[:n])); wrote != n || err != nil {
