@@ -178,7 +178,7 @@ func (s Journal) readAhead(ctx context.Context, h Head, after int64, free <-chan
 func (s Journal) decodePart(ctx context.Context, p *part, restore bool, own *foreignNames) {
 	defer close(p.decoded)
 	p.facts = slices.Grow(p.facts[:0], len(p.rows))[:len(p.rows)]
-	d := decoder{s: s, q: dbsqlc.New(s.file.Queries()), restore: restore, own: own, room: p.room}
+	d := decoder{s: s, q: dbsqlc.New(s.file.Readers()), restore: restore, own: own, room: p.room}
 	for i := range p.rows {
 		if err := ctx.Err(); err != nil {
 			p.err = fmt.Errorf("read journal: %w", err)

@@ -242,7 +242,7 @@ func Now(s *Store) time.Time { return s.now() }
 
 // read runs f on a connection that cannot write.
 func (s *core) read(ctx context.Context, what string, f func(q *dbsqlc.Queries) error) error {
-	q := dbsqlc.New(s.file.Queries())
+	q := dbsqlc.New(s.file.Readers())
 	err := s.file.Read(ctx, func() error { return f(q) })
 	if err == nil || saysAll(err) {
 		return err

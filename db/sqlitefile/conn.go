@@ -164,7 +164,7 @@ func (f *File) connectReaders(ctx context.Context, dsn string) error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", f.path, err)
 	}
-	f.read(c)
+	f.readers = sql.OpenDB(c)
 	f.readers.SetMaxOpenConns(maxReaders)
 	f.readers.SetMaxIdleConns(maxReaders)
 	conn, err := f.dial(ctx, f.readers)

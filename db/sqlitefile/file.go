@@ -3,7 +3,6 @@ package sqlitefile
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,9 +62,8 @@ type File struct {
 	path    string // of the database
 	o       Options
 	readers *sql.DB
-	queries *Queries // on readers
-	w       *writer  // nil when opened for reading
-	opened  pinned   // the files of the connections; empty when opened for reading
+	w       *writer // nil when opened for reading
+	opened  pinned  // the files of the connections; empty when opened for reading
 
 	ballast ballast
 	full    atomic.Bool // the disk was full since Open
@@ -214,7 +212,7 @@ func unverified(f *File, dsn string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.path, err)
 	}
-	f.read(c)
+	f.readers = sql.OpenDB(c)
 	return f, nil
 }
 
@@ -349,14 +347,6 @@ func (f *File) Files() []string { return []string{f.path, f.path + "-wal"} }
 
 // Readers are the connections that cannot write.
 func (f *File) Readers() *sql.DB { return f.readers }
-
-// Queries reads on them.
-func (f *File) Queries() *Queries { return f.queries }
-
-func (f *File) read(c driver.Connector) {
-	f.readers = sql.OpenDB(c)
-	f.queries = &Queries{DB: f.readers, kept: map[string]*sql.Stmt{}}
-}
 
 // Read runs do until other processes let it read, or for BusyWait.
 func (f *File) Read(ctx context.Context, do func() error) error {
