@@ -150,28 +150,23 @@ func (s Requests) CancelRequest(ctx context.Context, id, by string) (PendingRow,
 	})
 }
 
-// Overdue reports whether the time of an open request is over, so that Expire has something to do.
-func (s Requests) Overdue(ctx context.Context) (over bool, err error) {
-	now := s.now().UnixMicro()
-	err = s.read(ctx, "look for requests whose time is over", func(q *dbsqlc.Queries) error {
+// Expire ends the requests whose time is over and says how many there were. Where there is none it
+// writes nothing.
+func (s Requests) Expire(ctx context.Context) (int, error) {
+	now, over := s.now().UnixMicro(), false
+	err := s.read(ctx, "look for requests whose time is over", func(q *dbsqlc.Queries) (err error) {
 		over, err = q.RequestsAreOver(ctx, &now)
 		return err
 	})
-	return over, err
-}
-
-// Expire ends the requests whose time is over and says how many there were.
-func (s Requests) Expire(ctx context.Context) (int, error) {
-	if !s.file.Writable() {
-		return 0, fmt.Errorf("expire requests: %w", ErrReadOnly)
-	}
-	now := s.now().UnixMicro()
 	var n int64
-	err := s.write(ctx, func(t *tx) error {
-		var err error
-		n, err = t.q.ExpireRequests(context.Background(), &now)
-		return err
-	})
+	switch {
+	case err != nil || !over:
+		return 0, err
+	case !s.file.Writable():
+		err = ErrReadOnly
+	default:
+		err = s.write(ctx, func(t *tx) (err error) { n, err = t.q.ExpireRequests(context.Background(), &now); return err })
+	}
 	if err != nil {
 		return 0, fmt.Errorf("expire requests: %w", err)
 	}

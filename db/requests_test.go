@@ -156,19 +156,11 @@ func TestExpiry(t *testing.T) {
 	h := ask(t, s, startRun(t, s, "r-expiring"), "p-expiring", func(r *journal.Request) { r.Expires = &expires })
 	ask(t, s, startRun(t, s, "r-expiring2"), "p-expiring2", func(r *journal.Request) { r.Expires = &expires })
 	ask(t, s, startRun(t, s, "r-everever"), "p-everever")
-	overdue := func(want bool) {
-		t.Helper()
-		if over, err := s.Overdue(ctx); err != nil || over != want {
-			t.Errorf("overdue: %t, %v", over, err)
-		}
-	}
 	now = now.Add(59 * time.Minute)
-	overdue(false)
 	if n, err := s.Expire(ctx); err != nil || n != 0 {
 		t.Fatal(n, err)
 	}
 	now = now.Add(time.Minute)
-	overdue(true)
 	var late *ExpiredError
 	if _, err := s.Answer(ctx, "p-expiring", json.RawMessage(`1`), "late"); !errors.As(err, &late) || !late.Request.Expires.Equal(expires) {
 		t.Fatalf("%v", err)
@@ -182,7 +174,6 @@ func TestExpiry(t *testing.T) {
 	if n, err := s.Expire(ctx); err != nil || n != 1 {
 		t.Errorf("%d requests expired (%v)", n, err)
 	}
-	overdue(false)
 	open, err := s.Pending(ctx, false)
 	if err != nil || len(open) != 1 || open[0].ID != "p-everever" {
 		t.Errorf("%+v %v", open, err)

@@ -224,10 +224,7 @@ func (r *reconciling) parked(ctx context.Context, row db.RunRow) (bool, error) {
 
 // expire closes the questions whose time is over, so that their runs can go on.
 func (h *Host) expire(ctx context.Context) error {
-	over, err := h.Store.Overdue(ctx)
-	if err == nil && over {
-		_, err = h.Store.Expire(ctx)
-	}
+	_, err := h.Store.Expire(ctx)
 	return err
 }
 

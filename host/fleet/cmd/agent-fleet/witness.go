@@ -23,7 +23,8 @@ on only with it. It needs no other part of a fleet.
 
 EXAMPLE
    agent-fleet key
-   agent-fleet witness --log dir:/mnt/nas/agent --listen unix:$XDG_RUNTIME_DIR/w
+   agent-fleet witness --log dir:/mnt/nas/agent \
+      --listen unix:$XDG_RUNTIME_DIR/w
 
 EXIT STATUS
    0 ended by SIGTERM or Ctrl-C; 1 failed; 2 wrong usage`
