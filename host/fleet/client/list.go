@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,6 +63,13 @@ func (c *Client) List(ctx context.Context, all bool) ([]Row, error) {
 		}
 	}
 	c.lookCloser(ctx, rows)
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Status == "queued" }) {
+		if workers, err := c.Workers(ctx); err == nil { // else the list does without
+			for i, r := range rows {
+				rows[i] = r.lacking(workers)
+			}
+		}
+	}
 	return rows, nil
 }
 

@@ -16,12 +16,27 @@ import (
 const workerPrefix = "agent-fleet worker "
 
 // WorkerIdentity is how the engine names a worker: no two that live have the same one.
-func WorkerIdentity(host, home string, logged bool) string {
+func WorkerIdentity(host, home string, logged bool, labels []string) string {
 	log := ""
 	if !logged {
 		log = withoutLog
 	}
-	return fmt.Sprintf("%s (process %d%s)", workerAt(host, home), os.Getpid(), log)
+	return fmt.Sprintf("%s (process %d%s%s%s)", workerAt(host, home), os.Getpid(), log, withLabels, strings.Join(labels, " "))
+}
+
+// withLabels is before the labels in the identity of a worker; one of before that has none.
+const withLabels = ", labels "
+
+// labelsOf are the labels that an identity names.
+func labelsOf(identity string) (labels []string, known bool) {
+	_, rest, known := strings.Cut(strings.TrimPrefix(identity, place(identity)), withLabels)
+	return strings.Fields(strings.TrimSuffix(rest, ")")), known
+}
+
+// hostOf is the name of the host that an identity names.
+func hostOf(identity string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(identity, workerPrefix), ", ")
+	return name
 }
 
 // withoutLog is in the identity of a worker that has no log.

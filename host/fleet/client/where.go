@@ -23,6 +23,7 @@ type Row struct {
 	Progress *custody.Progress `json:"progress,omitempty"` // of the last heartbeat
 	Beat     *time.Time        `json:"beat,omitempty"`     // when that was
 	Repo     string            `json:"repo,omitempty"`
+	Lacks    string            `json:"lacks,omitempty"` // what a queued run waits for: Slot, Labels or Hosts, where that is known
 }
 
 // Young is the age of a run that hosts have hardly had the time to take.
@@ -67,7 +68,13 @@ func (c *Client) Where(ctx context.Context, run string) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	return c.closer(row, d.GetPendingActivities()), nil
+	row = c.closer(row, d.GetPendingActivities())
+	if row.Status == "queued" {
+		if workers, err := c.Workers(ctx); err == nil {
+			row = row.lacking(workers)
+		}
+	}
+	return row, nil
 }
 
 // row reads what a workflow says of itself.

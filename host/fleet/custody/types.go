@@ -114,6 +114,7 @@ type Where struct {
 	Next    string    `json:"next,omitempty"`    // the command that a person may want
 	Report  *Report   `json:"report,omitempty"`  // the last one
 	By      string    `json:"by,omitempty"`      // who asked for it
+	Labels  []string  `json:"labels,omitempty"`  // that it asks for
 	Refused int       `json:"refused,omitempty"` // how many answers its questions did not take; part of an update's id
 }
 

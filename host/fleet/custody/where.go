@@ -10,7 +10,7 @@ import (
 func (s State) Where() Where {
 	w := Where{
 		Run: s.Run.ID, Status: s.status(), Host: s.Host, Since: s.Since, Request: s.Request,
-		Reason: s.Reason, Next: s.next(), Report: s.Report, By: s.Run.By, Refused: s.Refused,
+		Reason: s.Reason, Next: s.next(), Report: s.Report, By: s.Run.By, Labels: s.Run.Labels, Refused: s.Refused,
 	}
 	if s.SilentAt != nil && w.Status == "unreachable" {
 		w.Since = *s.SilentAt
@@ -73,11 +73,14 @@ func (s State) next() string {
 	return ""
 }
 
+// AndLabels is before the labels in what is said of a run that waits for them.
+const AndLabels = " and the labels "
+
 // queuedFor says what a queued run waits for.
 func (s State) queuedFor() string {
 	why := "waits for a host with a free slot"
 	if len(s.Run.Labels) > 0 {
-		why += " and the labels " + strings.Join(s.Run.Labels, " ")
+		why += AndLabels + strings.Join(s.Run.Labels, " ")
 	}
 	if s.Reason != "" {
 		why += "; " + s.Reason

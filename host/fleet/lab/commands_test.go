@@ -46,7 +46,7 @@ func TestTheCommands(t *testing.T) {
 	says(0, run, "2 of 2 steps done") // a job that is begun again
 	gpu, _, _ := l.Ask(book("gpu", "```sh\ntrue\n```"), "--key", "gpu", "--label", "gpu=yes")
 	l.Until(gpu.ID, "queued for its label", time.Minute, func(r lab.Run) bool { return strings.Contains(r.Reason, "and the labels gpu=yes") })
-	says(0, []string{"ls"}, gpu.ID, "queued", "no host has it", "cancel "+gpu.ID)
+	says(0, []string{"ls"}, gpu.ID, "queued", "no host of labels", "cancel "+gpu.ID)
 	l.Host("h-02", "--label", "gpu=yes")
 	if r := l.Until(gpu.ID, "ended", time.Minute, lab.Run.Ended); r.Host != "h-02" {
 		t.Errorf("it ended as %+v", r)

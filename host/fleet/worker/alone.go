@@ -34,7 +34,11 @@ func Identify(ctx workflow.Context, host string) (who string, err error) {
 }
 
 func (h *Host) identify(context.Context) (string, error) {
-	return client.WorkerIdentity(h.Name, h.Home, !h.unlogged()), nil
+	return h.identity(), nil
+}
+
+func (h *Host) identity() string {
+	return client.WorkerIdentity(h.Name, h.Home, !h.unlogged(), h.Labels)
 }
 
 // alone refuses the name of a host whose worker lives and has another state folder: both would take

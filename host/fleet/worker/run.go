@@ -122,7 +122,7 @@ func (h *Host) openLog(ctx context.Context) (took time.Duration, err error) {
 // connect connects to the engine, and looks whether the namespace is that of the fleet.
 func (h *Host) connect(ctx context.Context) (*client.Client, error) {
 	o := h.Config.Engine
-	o.Identity, o.Logger = client.WorkerIdentity(h.Name, h.Home, !h.unlogged()), log.NewStructuredLogger(h.logger)
+	o.Identity, o.Logger = h.identity(), log.NewStructuredLogger(h.logger)
 	o.Dial = append(o.Dial, grpc.WithChainUnaryInterceptor(h.engine.intercept))
 	return client.Connect(ctx, o)
 }

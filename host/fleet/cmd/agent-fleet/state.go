@@ -86,6 +86,12 @@ func placeOf(row client.Row) string {
 		return fmt.Sprintf("turn %d", row.Progress.Turn)
 	case row.Status == "queued" && time.Since(row.Began) < client.Young:
 		return "is being offered"
+	case row.Lacks == client.Slot:
+		return "no free slot"
+	case row.Lacks == client.Labels:
+		return "no host of labels"
+	case row.Lacks == client.Hosts:
+		return "no worker"
 	case row.Status == "queued":
 		return "no host has it"
 	case row.Report != nil && row.Status == "unreachable":
