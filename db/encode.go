@@ -192,3 +192,12 @@ func marshalNumbers(numbers []int64) (string, error) {
 	b, err := json.Marshal(numbers)
 	return string(b), err
 }
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+func timeOrZero(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return timeOf(*micros)
+}

@@ -393,12 +393,3 @@ func (s Journal) sameEnd(ctx context.Context, q *dbsqlc.Queries, no int64, p *Pe
 	}
 	return nil
 }
-
-func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
-
-func timeOrZero(micros *int64) time.Time {
-	if micros == nil {
-		return time.Time{}
-	}
-	return timeOf(*micros)
-}

@@ -80,3 +80,26 @@ func repository(t *testing.T, folder string) string {
 	}
 	return strings.TrimSpace(string(out))
 }
+
+// A run that waits says what for: a slot, labels or a worker.
+func TestAQueuedRunSaysWhatItLacks(t *testing.T) {
+	t.Parallel()
+	l, h := lab.OneHost(t, "--slots", "1", "--label", "linux")
+	long := l.InStep(1, "long", []string{"sleep 613"})
+	waits := func(name, says, listed string, args ...string) {
+		t.Helper()
+		id := l.Begin(name, []string{"true"}, args...)
+		l.Until(id, "queued for "+name, time.Minute, func(r lab.Run) bool { return strings.Contains(r.Reason, says) })
+		for line := range strings.Lines(l.Do("ls")) {
+			if strings.HasPrefix(line, id) && !strings.Contains(line, listed) {
+				t.Errorf("it is listed as %s", line)
+			}
+		}
+		l.Do("cancel", id)
+	}
+	waits("slot", "no free slot at h-01", "no free slot")
+	waits("label", "no free slot at h-01", "no free slot", "--label", "linux")
+	waits("gpu", "no worker that asked for work lately has them all", "no host of labels", "--label", "gpu=yes")
+	l.Do("cancel", long)
+	h.PowerOff()
+}

@@ -63,7 +63,8 @@
 //	  worker                              TestWhatIsRefusedByName, TestTwoWorkersOfOneName,
 //	                                      TestAFleetOverTLS
 //	  run, ls, answer, attach, cancel,
-//	  doctor, schedule                    TestTheCommands
+//	  doctor, schedule                    TestTheCommands, TestAQueuedRunSaysWhatItLacks,
+//	                                      TestASchemaAndAPictureOutliveTheirHost
 //	  move                                TestARunMoves, TestTheNextHostSaysWhichFilesAreBehind
 //	  resume                              TestARunWithoutARecordIsParked
 //	  drain                               TestADrainedHostHasNoRun,
