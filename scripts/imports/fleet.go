@@ -10,7 +10,8 @@ import (
 const fleetDir = "host/fleet"
 
 // fleet is who may import whom in a fleet: of the main module only what two programs say to each
-// other and how runs travel. Rooms know no front door, and tests may need what stands beside them.
+// other, how runs travel, and how lines of help are broken. Rooms know no front door, and tests may
+// need what stands beside them.
 func fleet() []rule {
 	const dir, line, pack = fleetDir + "/", "host/witness/line", "host/pack"
 	in := func(names ...string) []string {

@@ -130,6 +130,8 @@ func tryInstead(why string) string {
 	const names = "--tls-server-name NAME says whom its certificate names"
 	for _, x := range []struct{ says, flags string }{
 		{"certificate is valid for", names}, {"certificate is not valid for any names", names},
+		{"cannot validate certificate for", names}, {"Common Name", names},
+		{"expired or is not yet valid", "its certificate has to be renewed, or the clock here is wrong"},
 		{"x509: ", "--tls-ca FILE has the certificate of the authority that signed its own"},
 		{"remote error: tls: ", "--tls-cert FILE and --tls-key FILE are what it is shown"},
 		{"does not look like a TLS handshake", "it speaks no TLS: leave out the flags and variables of TLS and of an API key"},

@@ -19,7 +19,7 @@ const (
 // of them last, and those that could have the run have no free slot, or they would.
 func (r Row) lacking(workers []string) Row {
 	before := len(r.Labels) == 0 && strings.Contains(r.Reason, custody.AndLabels) // labels were left for lists
-	if r.Status != "queued" || time.Since(r.Began) < Young || before {
+	if r.Status != "queued" || time.Since(r.Since) < Young || before {
 		return r
 	}
 	if len(workers) == 0 {
@@ -44,7 +44,7 @@ func (r Row) lacking(workers []string) Row {
 	switch {
 	case len(able) > 0:
 		r.Lacks = Slot
-		r.Reason += "; no free slot at " + strings.Join(able, ", ")
+		r.Reason += "; no free slot at " + strings.Join(able, ", ") + ", unless it was lost just now or is drained"
 	case !left:
 		r.Lacks = Labels
 		r.Reason += "; no worker that asked for work lately has them all"

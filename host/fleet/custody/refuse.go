@@ -24,6 +24,8 @@ func (s State) RefuseAnswer(a Answer) error {
 		return fmt.Errorf("%s is not open; the question of run %s is %s", a.Request, s.Run.ID, s.Request.ID)
 	case a.Text == "":
 		return fmt.Errorf("the answer to %s is empty", a.Request)
+	case sealed(a.Text) > mostAnswer:
+		return fmt.Errorf("the answer to %s has %d KB, and at most %d go through the engine: put the rest in a file that the run can read", a.Request, kilo(sealed(a.Text)), mostAnswer/1000)
 	}
 	return s.Request.Fits(a.Text)
 }

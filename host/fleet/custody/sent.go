@@ -62,12 +62,31 @@ func (r Run) unsent() Run {
 // a time, and some room is left for what becomes of the run.
 const mostSent = 1_800_000
 
-// CheckSize refuses a run that the engine would not take.
+// mostPrompt is how many bytes of them a prompt may have. It is there twice, too, where a history
+// is begun anew, and then beside the answers that are kept, each of which has mostAnswer at most.
+const (
+	mostPrompt = 512 << 10
+	mostAnswer = 12 << 10
+)
+
+// CheckSize refuses a run that the engine would not take, at its start or later.
 func (r Run) CheckSize() error {
+	if n := sealed(r.Prompt); n > mostPrompt {
+		return fmt.Errorf("its prompt takes %d KB on its way to a host, and at most %d go: put the rest in files of the repository (--git)", kilo(n), mostPrompt/1000)
+	}
 	b, err := json.Marshal(Drive{Run: r.unsent(), Step: Step{Start: &r}})
 	if err != nil || len(b) <= mostSent {
 		return err
 	}
 	return fmt.Errorf("its prompt and files take %d KB on their way to a host, and at most %d go (a prompt counts twice, a file a third more than it has): make pictures smaller, or put the rest in files of the repository (--git)",
-		len(b)/1000, mostSent/1000)
+		kilo(len(b)), mostSent/1000)
 }
+
+// sealed is how many bytes a text takes on its way.
+func sealed(text string) int {
+	b, _ := json.Marshal(text) // a text has no error
+	return len(b)
+}
+
+// kilo is a number of bytes in thousands, none of which is left out.
+func kilo(bytes int) int { return (bytes + 999) / 1000 }

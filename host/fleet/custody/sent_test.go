@@ -3,6 +3,7 @@ package custody_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,11 +101,41 @@ func TestWhatIsTooMuchIsRefused(t *testing.T) {
 	for _, x := range []struct {
 		prompt, file int
 		fits         bool
-	}{{512 << 10, 0, true}, {950_000, 0, false}, {1000, 1_300_000, true}, {1000, 1_400_000, false}, {512 << 10, 640 << 10, false}} {
+	}{{512<<10 - 2, 0, true}, {530_000, 0, false}, {1000, 1_300_000, true}, {1000, 1_400_000, false}, {512<<10 - 2, 640 << 10, false}} {
 		r := custody.Run{Prompt: strings.Repeat("x", x.prompt)}
 		r.Send("image", custody.File{Name: "a.png", Data: make([]byte, x.file)})
-		if err := r.CheckSize(); (err == nil) != x.fits || err != nil && !strings.Contains(err.Error(), "at most 1800 go") {
+		if err := r.CheckSize(); (err == nil) != x.fits || err != nil && !strings.Contains(err.Error(), " go") {
 			t.Errorf("a prompt of %d bytes with a file of %d: %v", x.prompt, x.file, err)
 		}
+	}
+}
+
+// A history that is begun anew takes along what a run was asked, and what it was answered.
+func TestTheLargestRunIsBegunAnew(t *testing.T) {
+	r := custody.Run{ID: "r-1", Prompt: strings.Repeat("x", 512<<10-2)}
+	if err := r.CheckSize(); err != nil {
+		t.Fatal(err)
+	}
+	s := custody.New(r, time.Time{})
+	s.Request = &custody.Request{ID: "p-1"}
+	longest := custody.Answer{Request: "p-1", Text: strings.Repeat("\n", 6<<10-1)}
+	if err := s.RefuseAnswer(longest); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RefuseAnswer(custody.Answer{Request: "p-1", Text: longest.Text + "\n"}); err == nil || !strings.Contains(err.Error(), "at most 12 go through the engine") {
+		t.Errorf("a longer answer: %v", err)
+	}
+	for i := range 100 {
+		a := longest
+		a.Request = fmt.Sprintf("p-%d", i)
+		s.Request = &custody.Request{ID: a.Request}
+		s = s.On(custody.Event{Answer: &a})
+	}
+	if len(s.Answered) < 20 {
+		t.Fatalf("%d answers are kept", len(s.Answered))
+	}
+	r.Was = &s
+	if b, err := json.Marshal(r); err != nil || len(b) > 1_900_000 {
+		t.Errorf("it takes %d bytes: %v", len(b), err)
 	}
 }

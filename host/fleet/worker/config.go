@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"agent/fleet/client"
 	"agent/fleet/custody"
@@ -46,8 +47,10 @@ func (c *Config) Check() error {
 		return fmt.Errorf("%d slots: a worker has between 1 and %d", c.Slots, mostSlots)
 	case len(c.Labels) > mostLabels:
 		return fmt.Errorf("%d labels: a worker has at most %d", len(c.Labels), mostLabels)
-	case slices.ContainsFunc(c.Labels, func(l string) bool { return l == "" || strings.Contains(l, ",") }):
-		return errors.New("a label is not empty and has no comma")
+	case slices.ContainsFunc(c.Labels, func(l string) bool {
+		return l == "" || strings.ContainsAny(l, ", /") || strings.ContainsFunc(l, unicode.IsSpace)
+	}):
+		return errors.New("a label is not empty and has no blank, comma or slash")
 	}
 	for _, path := range []*string{&c.Home, &c.Work} {
 		abs, err := filepath.Abs(*path)

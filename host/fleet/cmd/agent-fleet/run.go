@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/urfave/cli/v3"
 
@@ -188,7 +189,7 @@ func requestWith(c *cli.Command, args []string) (custody.Run, error) {
 	slices.Sort(r.Labels)
 	r.Labels = slices.Compact(r.Labels)
 	for _, l := range r.Labels {
-		if l == "" || strings.ContainsAny(l, ", /\n") {
+		if l == "" || strings.ContainsAny(l, ", /") || strings.ContainsFunc(l, unicode.IsSpace) {
 			return r, usage("--label %q: a label has no blank, comma or slash", l)
 		}
 	}
