@@ -151,7 +151,8 @@ func TestOneOpenRequest(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	s := openStore(t, stateDir(t), func(o *Options) { o.Now = func() time.Time { return now } })
+	dir := stateDir(t)
+	s := openStore(t, dir, func(o *Options) { o.Now = func() time.Time { return now } })
 	expires := now.Add(time.Hour)
 	h := ask(t, s, startRun(t, s, "r-expiring"), "p-expiring", func(r *journal.Request) { r.Expires = &expires })
 	ask(t, s, startRun(t, s, "r-expiring2"), "p-expiring2", func(r *journal.Request) { r.Expires = &expires })
@@ -173,6 +174,14 @@ func TestExpiry(t *testing.T) {
 	appendAll(t, s, h, events(journal.RequestClosed{ID: "p-expiring", Status: RequestExpired, Reason: "nobody answered"}), AppendOptions{})
 	if n, err := s.Expire(ctx); err != nil || n != 1 {
 		t.Errorf("%d requests expired (%v)", n, err)
+	}
+	reader, err := OpenRead(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if n, err := reader.Expire(ctx); err != nil || n != 0 {
+		t.Errorf("where nothing is overdue, something is written: %d, %v", n, err)
 	}
 	open, err := s.Pending(ctx, false)
 	if err != nil || len(open) != 1 || open[0].ID != "p-everever" {

@@ -30,7 +30,7 @@ type Mark struct {
 // its run over.
 func (h *Host) Reconcile(ctx context.Context, write bool) ([]Mark, error) {
 	if write {
-		err := h.expire(ctx)
+		_, err := h.Store.Expire(ctx) // so that their runs can go on
 		if write = !errors.Is(err, db.ErrDiskFull); err != nil && write {
 			return nil, err
 		}
@@ -220,12 +220,6 @@ func (r *reconciling) parked(ctx context.Context, row db.RunRow) (bool, error) {
 		}
 	}
 	return false, err
-}
-
-// expire closes the questions whose time is over, so that their runs can go on.
-func (h *Host) expire(ctx context.Context) error {
-	_, err := h.Store.Expire(ctx)
-	return err
 }
 
 // mark writes the mark, unless the run went on since it was looked at.

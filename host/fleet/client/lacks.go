@@ -28,7 +28,7 @@ func (r Row) lacking(workers []string) Row {
 		return r
 	}
 	var able []string
-	left := false // hosts that may have it, and do not get it for now
+	left := false // some host may have it, and was passed over
 	for _, w := range workers {
 		has, known := labelsOf(w)
 		switch host := hostOf(w); {
