@@ -17,8 +17,4 @@
 //     it is and named.
 //
 // Package sqlitefile opens the file, and has the one writer of a process.
-//
-// Over budget: at most 29 files: what comes from another store needs the store from inside
-// Over budget: at most 5200 lines: what a copy is known by, what was removed, and what comes from
-// another store needs the store from inside
 package db

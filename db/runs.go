@@ -18,8 +18,6 @@ import (
 const NewestShown = 20
 
 // RunRow is a run and where it stands.
-//
-// Over budget: at most 37 fields: one row of the table runs, column by column
 type RunRow struct {
 	No         int64
 	ID         string

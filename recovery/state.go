@@ -12,8 +12,6 @@ import (
 )
 
 // State is what a run's facts say of it, folded one after the other.
-//
-// Over budget: at most 27 fields: what a run is, each said by facts of its own
 type State struct {
 	Created    journal.RunCreated
 	Status     Status

@@ -2,7 +2,4 @@
 // configuration, models and their keys, tools, MCP servers, the sandbox, rules of permission,
 // secrets, and the log. It prints nothing: what a person should know goes to App.Notice, and what
 // is asked comes back through functions that the front door gives.
-//
-// Over budget: at most 26 files: one a capability
-// Over budget: at most 4350 lines: what each capability is wired with
 package app

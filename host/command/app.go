@@ -4,11 +4,6 @@
 // An error is one line in lower case that says what was attempted; a line below it names the
 // command that helps. What goes where on a terminal is written in package terminal, the names in
 // JSON in package view.
-//
-// Over budget: at most 54 files: one file a command, and what their flags have in common
-// Over budget: at most 4 files of one prefix: run and show are the commands with the most flags and
-// forms
-// Over budget: at most 6950 lines: flags and help of every command
 package command
 
 import (

@@ -160,12 +160,9 @@ func TestTextsShowWhatIsThere(t *testing.T) {
 	}
 }
 
-// README is short, and names every topic.
-func TestReadmeIsShort(t *testing.T) {
+// README links to every topic.
+func TestReadmeNamesEveryTopic(t *testing.T) {
 	text := texts(t)["README.md"]
-	if n := len(strings.Fields(text)); n > 1200 {
-		t.Errorf("README has %d words, at most 1,200", n)
-	}
 	topics, err := help.Topics()
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,4 @@
 // An effect is started only after the commit that records its start came back without an error. A
 // commit that fails has an unknown outcome: nothing is started and nothing further is written; the
 // next start reads the truth.
-//
-// Over budget: at most 28 files: one a part of a driver
-// Over budget: at most 5300 lines: the parts of one driver, which write one journal together
 package drive

@@ -84,8 +84,6 @@ func (p *Process) journal() Journal {
 }
 
 // Outcome is how far a run came while this process drove it.
-//
-// Over budget: at most 26 fields: what a run did, took, left to people, and by whom it goes on
 type Outcome struct {
 	Run       string
 	Thread    string

@@ -12,7 +12,7 @@ import (
 	"agent/recovery/journal"
 )
 
-// Over budget: at most 27 fields: one object of --json, which only ever grows
+// Call is a call as show prints it. Fields are only ever added.
 type Call struct {
 	ID          string           `json:"id"`
 	Run         string           `json:"run_id"`

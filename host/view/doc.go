@@ -6,6 +6,4 @@
 // call_id and request_id. Times end in _at, spans in _ms, and counts begin with num_. A list is
 // never null. next holds the commands that bring something forward, and summary is a call's
 // arguments in a few words. Facts are given as the journal holds them. Fields are only ever added.
-//
-// Over budget: at most 26 files: one file an object of --json
 package view

@@ -13,8 +13,6 @@ import (
 )
 
 // Request is a pending request as pending shows it. Fields are only ever added.
-//
-// Over budget: at most 28 fields: one object of --json, which only ever grows
 type Request struct {
 	ID       string              `json:"id"`
 	Run      string              `json:"run_id"`

@@ -166,7 +166,7 @@ type arms struct {
 
 // armed is written once, by Arm at the start of the process, and only read after.
 //
-// Over budget: points are passed everywhere, down to where nothing is handed on
+// Exception: points are passed everywhere, down to where nothing is handed on
 var armed atomic.Pointer[arms]
 
 // Arm reads the two variables, removes them from the environment, and passes the point

@@ -13,7 +13,4 @@
 // another program on the machine slows both; compare ratios, not one day's figure with another's.
 // Above 1.5 a row says why. What keeping the files of a workspace costs: ./scripts/bench/workspace;
 // a backup: ./scripts/bench/copies.
-//
-// Over budget: at most 4150 lines: each measure prepares what it measures
-// Over budget: at most 26 files: one or two a measure
 package main

@@ -10,8 +10,8 @@ import (
 // maxComment is how many columns a line of a comment may have. A tab counts as four.
 const maxComment = 100
 
-// wideComments finds lines of comments that are too wide: the whole line where nothing else is in
-// it, its indentation included, and from where the comment begins where it follows code. Of a
+// wideComments finds lines of comments that are too wide: from their indentation on where nothing
+// else is in the line, and from where the comment begins where it follows code. Of a
 // script and of SQL, whose comments are not parsed, only the former.
 func wideComments(s *source) []finding {
 	if s.syntax == nil {
@@ -61,5 +61,5 @@ func wide(s *source, line int, text string) []finding {
 	if n <= maxComment {
 		return nil
 	}
-	return []finding{{path: s.path, line: line, text: fmt.Sprintf("a comment of %d columns, the budget is %d", n, maxComment)}}
+	return []finding{{path: s.path, line: line, text: fmt.Sprintf("a comment of %d columns, at most %d are allowed", n, maxComment)}}
 }

@@ -62,8 +62,8 @@ func folderOf(target string) (string, bool) {
 	return strings.CutPrefix(target, module+"/")
 }
 
-// replayed says whether a file is part of a workflow, which the engine carries out again from its
-// history and which therefore starts nothing that is not in it.
+// replayed reports whether a file is part of a workflow, which the engine carries out again from
+// its history and which therefore starts nothing that is not in it.
 func replayed(s *source) bool { return within(s.dir, fleetDir+"/custody") && !s.test }
 
 // ownThreads finds what runs beside a workflow without the engine.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// checkImports says which imports of one file its folder's rule does not allow, and what in
+// checkImports finds the imports of one file that its folder's rule does not allow, and what in
 // recovery is not pure. Tests are bound as well, with two exceptions: those of main and
 // host/command stand above the whole tree and may look into all of it, the database file included;
 // and a test of recovery may use what it needs to test with.
@@ -44,7 +44,7 @@ func checkImports(s *source) []finding {
 	return found
 }
 
-// pure says whether the file must decide from its arguments alone.
+// pure reports whether the file must decide from its arguments alone.
 func pure(s *source) bool {
 	for _, dir := range []string{"scripts/crashlab/judge", "scripts/crashlab/marks", "scripts/crashlab/story", fleetDir + "/custody", fleetDir + "/model"} {
 		if within(s.dir, dir) && !s.test {
@@ -128,7 +128,7 @@ func localRefusal(s *source, bound rule, local string) string {
 	return text
 }
 
-// standard says whether the path belongs to the standard library: its first element has no dot.
+// standard reports whether the path belongs to the standard library: its first element has no dot.
 func standard(target string) bool {
 	first, _, _ := strings.Cut(target, "/")
 	return !strings.Contains(first, ".")

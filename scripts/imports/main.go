@@ -1,13 +1,20 @@
 // Command imports checks the rules of this repository that the compiler does not know.
 //
-//	go run ./scripts/imports [-root DIR] [imports|budgets|words|proofs]...
+//	go run ./scripts/imports [-root DIR] [imports|forms|proofs|shape]...
 //
-// "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "budgets"
-// is the size of functions, files, types and packages, and the few forms that are refused. "words"
-// is what comments, messages and Markdown do not say. "proofs" is which test proves what is
+// "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "forms" is
+// the few forms of code, tests and comments that are refused. "proofs" is which test proves what is
 // promised of flows and of checkpoints; scripts/proofs.txt is the list. Without an argument the
-// first three run. Every violation is printed as path:line with its reason. It exits 1 on a
+// first two run. Every violation is printed as path:line with its reason. It exits 1 on a
 // violation, and 2 when it could not look.
+//
+// "shape" prints what the form of the main module measures. Six of the figures have a record,
+// scripts/shape.txt, and may be 2 % above it.
+//
+//	go run ./scripts/imports shape                  the figures, and their records
+//	go run ./scripts/imports shape -v MEASURE       what a measure counts
+//	go run ./scripts/imports shape -update MEASURE  lowers the record of a measure to its figure
+//	go run ./scripts/imports shape -before FILE     what the record raises against an older record
 package main
 
 import (
@@ -16,57 +23,104 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"sync"
 )
 
 func main() {
 	root := flag.String("root", ".", "`folder` that holds go.mod")
 	flag.Parse()
-	os.Exit(run(os.DirFS(*root), flag.Args(), os.Stdout, os.Stderr))
+	os.Exit(run(repository{os.DirFS(*root), *root}, flag.Args(), os.Stdout, os.Stderr))
+}
+
+// repository is a tree of files that can be written to.
+type repository struct {
+	fs.FS
+	root string
+}
+
+func (r repository) WriteFile(name string, text []byte) error {
+	return os.WriteFile(filepath.Join(r.root, filepath.FromSlash(name)), text, 0o644)
 }
 
 // run checks the tree and returns the exit code.
-func run(tree fs.FS, names []string, stdout, stderr io.Writer) int {
-	checks := map[string]func([]*source) []finding{
-		"imports": func(list []*source) []finding { return each(list, checkImports) },
-		"budgets": func(list []*source) []finding {
-			return slices.Concat(each(list, checkBudgets), checkTotals(list), checkState(list))
-		},
-		"words":  checkWords,
-		"proofs": func(list []*source) []finding { return checkProofs(tree, list) },
-	}
-	if len(names) == 0 {
-		names = []string{"imports", "budgets", "words"}
-	}
-	for _, name := range names {
-		if checks[name] == nil {
-			fmt.Fprintf(stderr, "unknown check %q: there are imports, budgets, words and proofs\n", name)
-			return 2
-		}
-	}
-	sources, err := load(tree)
+func run(tree fs.FS, args []string, stdout, stderr io.Writer) int {
+	names, options, err := parse(args)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 2
 	}
+	sources := sync.OnceValues(func() ([]*source, error) { return load(tree) })
+
 	code := 0
 	for _, name := range names {
-		violations := 0
-		for _, f := range checks[name](sources) {
-			fmt.Fprintln(stdout, f)
-			if !f.note {
-				violations++
-			}
+		var violations int
+		if name == "shape" {
+			violations, err = checkShape(tree, options, stdout)
+		} else {
+			violations, err = checkSources(tree, name, sources, stdout)
+		}
+		if err != nil {
+			fmt.Fprintln(stderr, err)
+			return 2
 		}
 		if violations > 0 {
 			code = 1
 		}
-		fmt.Fprintf(stdout, "%s: %d files, %d violations\n", name, len(sources), violations)
 	}
 	return code
 }
 
-// each asks about one file after the other.
+// parse takes the names of checks apart from the flags behind "shape".
+func parse(args []string) (names []string, options shapeOptions, err error) {
+	names = args
+	if i := slices.Index(args, "shape"); i >= 0 {
+		var others []string
+		if options, others, err = parseShape(args[i+1:]); err != nil {
+			return nil, options, err
+		}
+		names = slices.Concat(args[:i+1], others)
+	}
+	if len(names) == 0 {
+		names = []string{"imports", "forms"}
+	}
+
+	for _, name := range names {
+		if !slices.Contains([]string{"imports", "forms", "proofs", "shape"}, name) {
+			return nil, options, fmt.Errorf("unknown check %q: there are imports, forms, proofs and shape", name)
+		}
+	}
+	return names, options, nil
+}
+
+// checkSources runs a check that looks at one file after the other, and counts the violations.
+func checkSources(tree fs.FS, name string, sources func() ([]*source, error), stdout io.Writer) (violations int, err error) {
+	list, err := sources()
+	if err != nil {
+		return 0, err
+	}
+	var found []finding
+	switch name {
+	case "imports":
+		found = each(list, checkImports)
+	case "forms":
+		found = slices.Concat(each(list, checkForms), checkState(list))
+	case "proofs":
+		found = checkProofs(tree, list)
+	}
+
+	for _, f := range found {
+		fmt.Fprintln(stdout, f)
+		if !f.note {
+			violations++
+		}
+	}
+	fmt.Fprintf(stdout, "%s: %d files, %d violations\n", name, len(list), violations)
+	return violations, nil
+}
+
+// each checks one file after the other.
 func each(sources []*source, check func(*source) []finding) (found []finding) {
 	for _, s := range sources {
 		found = append(found, check(s)...)

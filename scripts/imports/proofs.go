@@ -18,7 +18,7 @@ const (
 )
 
 // proofRow is one line of the list: a key, the ids that each test names, and the tests; none where
-// the rest of the line says why there is none.
+// the rest of the line is the reason why there is none.
 type proofRow struct {
 	line   int
 	key    string
@@ -151,8 +151,8 @@ func scriptComments(script string) string {
 	return strings.Join(words, " ")
 }
 
-// namesID says whether a comment names an id, alone or within a range such as "CF-03 to CF-08" or
-// "promises 1 to 3, 5 and 13". The id Cline#5598 is an issue of another program: "Cline #5598".
+// namesID reports whether a comment names an id, alone or within a range such as "CF-03 to CF-08"
+// or "promises 1 to 3, 5 and 13". The id Cline#5598 is an issue of another program: "Cline #5598".
 func namesID(comment, id string) bool {
 	if program, number, issue := strings.Cut(id, "#"); issue {
 		return regexp.MustCompile(regexp.QuoteMeta(program+" #"+number) + `\b`).MatchString(comment)

@@ -9,8 +9,8 @@ import (
 // module is the path in go.mod.
 const module = "agent"
 
-// rule says which packages of this module a folder may import. It binds the folder and those below
-// it that have no rule of their own.
+// rule lists the packages of this module that a folder may import. It binds the folder and those
+// below it that have no rule of their own.
 type rule struct {
 	dir   string
 	allow []string // "x" is that package; "x/..." is it and all below; "..." is everything
@@ -326,7 +326,7 @@ func matches(patterns []string, target string) bool {
 	return false
 }
 
-// within says whether p is dir or below it.
+// within reports whether p is dir or below it.
 func within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, dir+"/")
 }
@@ -357,7 +357,7 @@ func impureInRecovery(target string) bool {
 	return false
 }
 
-// readsClock says whether the function of package time reads the clock or waits for it.
+// readsClock reports whether the function of package time reads the clock or waits for it.
 func readsClock(name string) bool {
 	switch name {
 	case "Now", "Since", "Until", "After", "AfterFunc", "Sleep", "Tick", "NewTimer", "NewTicker":

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// processWide are functions that change what belongs to a whole process, by package: every test
-// that comes later, or that runs at the same time, would see the change.
+// processWide are functions that change what belongs to a process, by package: every later test,
+// and every one that runs at the same time, would see the change.
 func processWide() map[string][]string {
 	system := []string{"Umask", "Chdir", "Fchdir", "Chroot", "Setrlimit"}
 	return map[string][]string{
@@ -57,7 +57,7 @@ func fixedPath() *regexp.Regexp {
 	return regexp.MustCompile(`/(?:var/tmp|tmp|dev/shm)/[\pL\d._-][^\s"'` + "`" + `;|&)]*`)
 }
 
-// setsEnvironmentFirst says that the function at pos sets the environment in TestMain.
+// setsEnvironmentFirst reports whether the function at pos sets the environment in TestMain.
 func setsEnvironmentFirst(s *source, pos token.Pos) bool {
 	for _, decl := range s.syntax.Decls {
 		fn, ok := decl.(*ast.FuncDecl)

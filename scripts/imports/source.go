@@ -24,7 +24,7 @@ type source struct {
 	syntax    *ast.File
 }
 
-// finding is something to say about one line. A note is shown and allowed.
+// finding is a remark about one line. A note is shown and allowed.
 type finding struct {
 	path string
 	line int
@@ -43,10 +43,6 @@ func (f finding) String() string {
 // at makes a finding for a position in a Go file.
 func (s *source) at(pos token.Pos, format string, args ...any) finding {
 	return finding{path: s.path, line: s.fset.Position(pos).Line, text: fmt.Sprintf(format, args...)}
-}
-
-func (s *source) lines(n ast.Node) int {
-	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
 }
 
 // load reads every Go, SQL and Markdown file and every script of the module, whatever its build
@@ -107,13 +103,4 @@ func read(tree fs.FS, name string) (*source, error) {
 	}
 	src.generated = ast.IsGenerated(src.syntax)
 	return src, nil
-}
-
-// lineCount counts a last line without a newline too.
-func (s *source) lineCount() int {
-	n := bytes.Count(s.text, []byte("\n"))
-	if len(s.text) > 0 && s.text[len(s.text)-1] != '\n' {
-		n++
-	}
-	return n
 }

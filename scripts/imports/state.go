@@ -8,7 +8,8 @@ import (
 )
 
 // checkState finds variables of packages that change after the start: whoever reads one depends on
-// whoever wrote it last, in the next test, too. One that has to be says why in its doc comment.
+// whoever wrote it last, in the next test, too. One that has to be has its reason in its doc
+// comment, behind "Exception:".
 //
 // What is looked for is an assignment in the same package, an address that is taken, and a variable
 // without a value, which is there to get one. What a method changes is for a person to see.
@@ -63,7 +64,7 @@ func stateOf(files []*source) []finding {
 	return found
 }
 
-// embedded says whether the compiler gives the variable the content of files.
+// embedded reports whether the compiler gives the variable the content of files.
 func embedded(group *ast.GenDecl, v *ast.ValueSpec) bool {
 	for _, doc := range []*ast.CommentGroup{group.Doc, v.Doc} {
 		if doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") }) {

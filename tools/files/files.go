@@ -4,9 +4,6 @@
 // mount leads outside or to a denied folder. What writes records evidence of what was there before
 // it acts (write_inspect.go, apply_patch_inspect.go), so that a look after a crash tells whether
 // the write happened.
-//
-// Over budget: at most 4 files of one prefix: apply_patch plans, writes and inspects many files as
-// one step
 package files
 
 import (

@@ -23,7 +23,7 @@ import (
 // exitUsage is the exit code of the command line for wrong usage.
 const exitUsage = 2
 
-// Over budget: what it saves is the initialisation of the packages that come later, so it cannot be
+// Exception: what it saves is the initialisation of the packages that come later, so it cannot be
 // called later.
 func init() {
 	deep(func() {

@@ -71,6 +71,7 @@ func TestSolidRuns(t *testing.T) {
 		"a blank line":                {[]string{calls(6), "", calls(7)}, ""},
 		"a line of comment":           {[]string{calls(6), "// next", calls(7)}, ""},
 		"a comment behind code":       {[]string{calls(6), "g() // next", calls(6)}, " 13 a/a.go:4 f"},
+		"a comment behind a part":     {[]string{calls(6), "g(1,", "2, // two", "3)", calls(6)}, " 13 a/a.go:4 f"},
 		"a block of comment":          {[]string{calls(6), "/* next\nand\nmore */", calls(7)}, ""},
 		"nested statements":           {[]string{calls(6), "if x {", calls(6), "}"}, " 13 a/a.go:4 f"},
 		"a blank line in a block":     {[]string{calls(6), "if x {", "", calls(6), "}"}, ""},
@@ -98,7 +99,10 @@ func TestDistantHelpers(t *testing.T) {
 
 type t struct{}
 
+type list[T any] struct{}
+
 func (t) far() {}
+func (list[T]) add() {}
 
 func distant() {}
 func near() { near2() }
@@ -113,11 +117,11 @@ func use() { near() }
 `,
 		"a/b.go": `package a
 
-func more(x t) { x.far(); distant(); twice(); Exported(); generic(1) }
+func more(x t) { x.far(); distant(); twice(); Exported(); generic(1); list[int]{}.add() }
 func most() { twice(); more(t{}); most() }
 `,
 		"a/a_test.go": "package a\n\nfunc test() { tested() }\n",
-	}, 3, "a/a.go generic, used in b.go", "a/a.go far, used in b.go", "a/a.go distant, used in b.go")
+	}, 4, "a/a.go generic, used in b.go", "a/a.go far, used in b.go", "a/a.go distant, used in b.go", "a/a.go add, used in b.go")
 }
 
 func TestDuplicateLines(t *testing.T) {
@@ -131,12 +135,13 @@ func TestDuplicateLines(t *testing.T) {
 		// Twice in one package.
 		"c/c.go": "package c\n\n" + long("one", "x.y(3)", 9) + long("two", "x.y(3)", 9),
 		// One name in three packages beside each other, below the first level; two are not enough.
+		// Two of the three have the same syntax, too, and count once.
 		"d/e/f/f.go": "package f\n\n" + long("named", "x = 1", 8) + long("pair", "x = !y", 8),
-		"d/e/g/g.go": "package g\n\n" + long("named", "x++", 9) + long("pair", "x = -y.z", 8),
+		"d/e/g/g.go": "package g\n\n" + long("named", "x = 1", 8) + long("pair", "x = -y.z", 8),
 		"d/e/h/h.go": "package h\n\n" + long("named", "go x()", 10),
 		// The folders in one of the first level have nothing in common.
 		"i/j/j.go": "package j\n\n" + long("same", "x[1]++", 8),
 		"i/k/k.go": "package k\n\n" + long("same", "x.y++", 8),
 		"i/l/l.go": "package l\n\n" + long("same", "x.y[1]++", 8),
-	}, 10+10+10+11+12, "a/a.go:3 one", "b/b.go:3 two", "d/e/f/f.go:3 named", "d/e/g/g.go:3 named", "d/e/h/h.go:3 named")
+	}, 10+10+10+10+12, "a/a.go:3 one", "b/b.go:3 two", "d/e/f/f.go:3 named", "d/e/g/g.go:3 named", "d/e/h/h.go:3 named")
 }

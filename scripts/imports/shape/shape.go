@@ -10,8 +10,8 @@
 // value that passed through a function of such a package has no type here, and what is done with it
 // counts nowhere.
 //
-// Tests and generated code are measured by nobody. What is built on Linux is measured, on whatever
-// system the program runs: a figure depends on the sources alone.
+// Tests, generated code and modules within the module are not measured. Of files for one system,
+// those for Linux are, on whatever system the program runs: a figure depends on the sources alone.
 package shape
 
 import (

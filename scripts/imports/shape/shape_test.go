@@ -71,16 +71,18 @@ func TestTestsGeneratedCodeAndOtherModulesAreNotMeasured(t *testing.T) {
 
 // A figure depends on the sources alone: not on the system, and not on a C compiler.
 func TestWhatIsBuiltOnLinuxIsMeasured(t *testing.T) {
+	text := func(lines int) string { return "package a\n" + strings.Repeat("// x\n", lines-1) }
 	expect(t, "lines", map[string]string{
-		"a/a_linux.go":   "package a\n",
-		"a/b_darwin.go":  "package a\n\n\n\n",
-		"a/c_windows.go": "package a\n\n\n\n",
-		"a/d.go":         "//go:build cgo\n\npackage a\n",
-		"a/e.go":         "//go:build !linux\n\npackage a\n",
-		"a/f.go":         "//go:build linux && !cgo\n\npackage a\n",
-		"a/g_arm64.go":   "package a\n\n\n\n",
-		"a/h_amd64.go":   "package a\n",
-	}, 5, "     5 a")
+		"a/a_linux.go":   text(1),
+		"a/b_darwin.go":  text(2),
+		"a/c_windows.go": text(4),
+		"a/d.go":         "//go:build cgo\n\n" + text(8),
+		"a/e.go":         "//go:build !linux\n\n" + text(16),
+		"a/f.go":         "//go:build linux && !cgo\n\n" + text(32),
+		"a/g_arm64.go":   text(64),
+		"a/h_amd64.go":   text(128),
+		"a/i.go":         "//go:build portable\n\n" + text(256),
+	}, 1+(2+32)+128, "   163 a")
 }
 
 // A type of another module has no methods here, and hides nothing of the module's own.

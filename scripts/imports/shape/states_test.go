@@ -59,11 +59,12 @@ func TestAWayBack(t *testing.T) {
 
 func TestWidestAndWideStates(t *testing.T) {
 	files := map[string]string{
-		"a/a.go": "package a\n\ntype wide struct{}\n\ntype narrow struct{}\n\ntype number int\n\n" +
-			methods("*wide", 61) + methods("narrow", 59) + methods("number", 90) + "func f(x *narrow) {}\n",
-		"b/b.go": "package b\n\nimport \"m/a\"\n\nfunc f(x *a.Wide) {}\n", // of another package
+		"a/a.go": "package a\n\ntype Wide struct{}\n\ntype narrow struct{}\n\ntype number int\n\n" +
+			methods("*Wide", 61) + methods("narrow", 59) + methods("number", 90) + "func f(x *narrow) {}\n",
+		// What another package does to it is not its own.
+		"b/b.go": "package b\n\nimport \"m/a\"\n\ntype holder struct{ *a.Wide }\n\nfunc (holder) m() {}\n\nfunc f(x *a.Wide) {}\n",
 	}
-	want := " 61 a.wide: 61 methods, 0 takers, 0 methods of holders"
+	want := " 61 a.Wide: 61 methods, 0 takers, 0 methods of holders"
 	expect(t, "widest-state", files, 61, want)
 	expect(t, "wide-states", files, 1, want)
 }
