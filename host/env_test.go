@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,6 +22,7 @@ import (
 	"agent/host/model"
 	"agent/recovery"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/testbin"
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/toolstest"
@@ -76,7 +76,7 @@ func (m caller) Stream(_ context.Context, req model.Request) iter.Seq2[model.Del
 func TestEveryRunHasItsOwnEnvironment(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	c := &crowded{t: t, pool: mcp.NewPool(), answer: make(chan struct{}), shown: map[string][]string{}, fixture: buildFixture(t)}
+	c := &crowded{t: t, pool: mcp.NewPool(), answer: make(chan struct{}), shown: map[string][]string{}, fixture: testbin.Fake(t, "mcptest")}
 	c.together.Add(crowd - 2) // the two that are asked about stand at their questions meanwhile
 	h := newHost(t, nil)
 	h.EnvOf = c.env
@@ -210,15 +210,4 @@ func (c *crowded) everyServerEnded() {
 			}
 		}
 	}
-}
-
-// buildFixture builds the MCP server for tests.
-func buildFixture(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "mcptest")
-	out, err := exec.Command("go", "build", "-o", path, "agent/tools/mcp/mcptest").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return path
 }

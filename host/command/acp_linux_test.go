@@ -71,7 +71,7 @@ type editorSeat struct {
 // edits starts agent acp in the world.
 func edits(t *testing.T, w *world) *editorSeat {
 	t.Helper()
-	e := &editorSeat{t: t, cmd: exec.Command(filepath.Join(binDir, "agent"), "acp"), from: make(chan message, 4096), wire: newWire(t)}
+	e := &editorSeat{t: t, cmd: exec.Command(filepath.Join(binDir(), "agent"), "acp"), from: make(chan message, 4096), wire: newWire(t)}
 	e.cmd.Dir, e.cmd.Stderr = w.dir, os.Stderr
 	e.cmd.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"))
 	out, err := e.cmd.StdoutPipe()
@@ -386,7 +386,7 @@ func (w *world) quiet() {
 func (w *world) quietRuns() {
 	w.t.Helper()
 	await(w.t, "the end of the runs", func() bool {
-		c := exec.Command(filepath.Join(binDir, "agent"), "ls", "--all", "--json")
+		c := exec.Command(filepath.Join(binDir(), "agent"), "ls", "--all", "--json")
 		c.Dir, c.Env = w.dir, append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"))
 		out, err := c.Output()
 		return err == nil && !strings.Contains(string(out), `"status":"running"`)

@@ -62,7 +62,7 @@ func newBench(tb testing.TB) bench {
 
 // command is the binary, ready to start.
 func (c bench) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(binDir, "agent"), args...)
+	cmd := exec.Command(filepath.Join(binDir(), "agent"), args...)
 	cmd.Dir = c.folder
 	cmd.Env = append(os.Environ(), "AGENT_HOME="+c.home, "NO_COLOR=1")
 	return cmd

@@ -241,7 +241,7 @@ type ruin struct {
 
 func (r ruin) agent(dir string, wants int, args ...string) (stdout, stderr string) {
 	r.t.Helper()
-	c := exec.Command(filepath.Join(binDir, "agent"), args...)
+	c := exec.Command(filepath.Join(binDir(), "agent"), args...)
 	var out, errs bytes.Buffer
 	c.Dir, c.Stdout, c.Stderr = dir, &out, &errs
 	c.Env = []string{

@@ -27,7 +27,7 @@ func (w *world) serve() *diskServer {
 		w.t.Fatal(err)
 	}
 	defer log.Close()
-	s := &diskServer{w: w, cmd: exec.Command(filepath.Join(binDir, "agent"), "serve")}
+	s := &diskServer{w: w, cmd: exec.Command(filepath.Join(binDir(), "agent"), "serve")}
 	s.cmd.Dir, s.cmd.Stderr = w.dir, log
 	s.cmd.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+w.state(""))
 	if err := s.cmd.Start(); err != nil {

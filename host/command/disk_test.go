@@ -265,7 +265,7 @@ type child struct {
 // launch starts a command and does not wait for it.
 func (w *world) launch(arm string, args ...string) *child {
 	w.t.Helper()
-	p := &child{w: w, cmd: exec.Command(filepath.Join(binDir, "agent"), args...)}
+	p := &child{w: w, cmd: exec.Command(filepath.Join(binDir(), "agent"), args...)}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = w.dir, &p.out, &p.out
 	p.cmd.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"), "AGENT_FAULT="+arm, "AGENT_FAULT_UNSAFE=1")
 	fmt.Fprintf(&w.log, "$ %s agent %s\n", arm, strings.Join(args, " "))

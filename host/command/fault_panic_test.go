@@ -160,7 +160,7 @@ func (w *world) settled(s panickedRun, goesOn, beside bool, fail func(string, ..
 func (w *world) shown() panickedRun {
 	w.t.Helper()
 	var s panickedRun
-	c := exec.Command(filepath.Join(binDir, "agent"), "show", "last", "--json")
+	c := exec.Command(filepath.Join(binDir(), "agent"), "show", "last", "--json")
 	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"))
 	out, err := c.Output()
 	if err != nil {

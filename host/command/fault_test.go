@@ -76,7 +76,7 @@ func (w *world) write(name, text string) {
 // agent runs one command and returns its exit code, or -9 when it was killed.
 func (w *world) agent(arm string, args ...string) int {
 	w.t.Helper()
-	c := exec.Command(filepath.Join(binDir, "agent"), args...)
+	c := exec.Command(filepath.Join(binDir(), "agent"), args...)
 	c.Dir = w.dir
 	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"), "AGENT_FAULT="+arm, "AGENT_FAULT_UNSAFE=1")
 	c.Env = append(c.Env, w.env...)
@@ -128,7 +128,7 @@ func (w *world) finish(code int, arms ...string) {
 func (w *world) afterRefusal() []string {
 	w.t.Helper()
 	var l listed
-	c := exec.Command(filepath.Join(binDir, "agent"), "ls", "--all", "--json")
+	c := exec.Command(filepath.Join(binDir(), "agent"), "ls", "--all", "--json")
 	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"))
 	out, err := c.Output()
 	if err == nil {

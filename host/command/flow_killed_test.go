@@ -251,7 +251,7 @@ func write(t *testing.T, path, text string) {
 }
 
 func agentCommand(dir, home, arm string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(binDir, "agent"), args...)
+	c := exec.Command(filepath.Join(binDir(), "agent"), args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "AGENT_HOME="+home, "HOME="+filepath.Dir(dir), "XDG_CONFIG_HOME=", "NO_COLOR=1")
 	if arm != "" {

@@ -55,7 +55,7 @@ func unpack(t *testing.T, archive string) *kept {
 // do runs the binary on the folder and gives back what it prints on stdout.
 func (k *kept) do(code int, args ...string) string {
 	k.t.Helper()
-	c := exec.Command(filepath.Join(binDir, "agent"), args...)
+	c := exec.Command(filepath.Join(binDir(), "agent"), args...)
 	c.Dir = k.dir
 	c.Env = append(plainEnv(), "HOME="+filepath.Join(k.dir, "home"), "AGENT_HOME="+filepath.Join(k.dir, "state"), "NO_COLOR=1")
 	var out, problems strings.Builder

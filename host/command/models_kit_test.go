@@ -136,7 +136,7 @@ type spoken struct {
 // start starts the binary.
 func (k *talk) start(args ...string) *spoken {
 	k.t.Helper()
-	s := &spoken{t: k.t, cmd: exec.Command(filepath.Join(binDir, "agent"), args...), ended: make(chan struct{})}
+	s := &spoken{t: k.t, cmd: exec.Command(filepath.Join(binDir(), "agent"), args...), ended: make(chan struct{})}
 	s.cmd.Dir = k.dir
 	s.cmd.Env = append(plainEnv(), "HOME="+k.home, "AGENT_HOME="+filepath.Join(k.home, "state"), "NO_COLOR=1")
 	s.cmd.Env = append(s.cmd.Env, k.p.env(k.server, k.key)...)

@@ -64,7 +64,7 @@ func newReader(t *testing.T) *reader {
 	if err := os.Mkdir(filepath.Join(r.dir, "demo"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r.env = append(plainEnv(), "HOME="+r.home, "AGENT_HOME="+filepath.Join(r.home, "state"), "TERM=xterm", "NO_COLOR=1", "PATH="+binDir+":"+os.Getenv("PATH"))
+	r.env = append(plainEnv(), "HOME="+r.home, "AGENT_HOME="+filepath.Join(r.home, "state"), "TERM=xterm", "NO_COLOR=1", "PATH="+binDir()+":"+os.Getenv("PATH"))
 	t.Cleanup(func() { endRunners(r.home) })
 	return r
 }

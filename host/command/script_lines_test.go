@@ -162,7 +162,7 @@ func cmdCuts(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%d cuts in a journal of %d facts", len(cuts), len(facts))
 	}
 	for _, cut := range cuts {
-		c := exec.Command(filepath.Join(binDir, "agent"), "show", cut.Run, "--follow", "--output-format", "stream-json", "--since", cut.Cursor)
+		c := exec.Command(filepath.Join(binDir(), "agent"), "show", cut.Run, "--follow", "--output-format", "stream-json", "--since", cut.Cursor)
 		c.Env = append(c.Environ(), "HOME="+ts.Getenv("HOME"))
 		out, err := c.Output()
 		if code := lines[len(lines)-1].Data.Code; c.ProcessState.ExitCode() != code {

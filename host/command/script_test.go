@@ -13,12 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agent/scripts/testkit/testbin"
 	"agent/tools/process"
 	"agent/tools/sandbox"
 )
@@ -62,8 +64,22 @@ import (
 // noWait is a setting of the race detector; without it nothing reads it.
 const noWait = "atexit_sleep_ms=0"
 
-// binDir holds the built binary; set by TestMain before any test.
-var binDir string
+// binFolder is the folder of binDir; TestMain makes and removes it.
+var binFolder string
+
+// installed puts the programs there. It is a test that has it done and not TestMain, since what
+// TestMain reads go does not count to what the results depend on.
+var installed = sync.OnceValue(func() error {
+	return testbin.Install(binFolder, testbin.Form{Portable: !confines, Race: raceEnabled}, "mcptest")
+})
+
+// binDir is the folder with agent, the binary under test, and mcptest.
+func binDir() string {
+	if err := installed(); err != nil {
+		panic(err)
+	}
+	return binFolder
+}
 
 func TestMain(m *testing.M) {
 	// A host in this process starts this binary to find out what can be confined.
@@ -77,11 +93,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		if err := build(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		binDir = dir
+		binFolder = dir
 		// A binary with the race detector waits for a second at its end, for each of hundreds of
 		// processes.
 		if err := os.Setenv("GORACE", noWait); err != nil {
@@ -101,27 +113,6 @@ func hear(signals ...os.Signal) {
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
-}
-
-// build makes the binaries. Without -trimpath, the packages that the tests themselves were built
-// from are not built once more: on a machine that has built nothing before, that alone could take
-// longer than go test lets a package take.
-func build(dir string) error {
-	args := []string{"build", "-tags", buildTags, "-o", filepath.Join(dir, "agent"), "agent"}
-	cgo := "CGO_ENABLED=0"
-	if raceEnabled {
-		args, cgo = append([]string{"build", "-race"}, args[1:]...), "CGO_ENABLED=1"
-	}
-	c := exec.Command("go", args...)
-	c.Env = append(os.Environ(), cgo)
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the binary: %v\n%s", err, out)
-	}
-	c = exec.Command("go", "build", "-o", filepath.Join(dir, "mcptest"), "agent/tools/mcp/mcptest")
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the MCP server: %v\n%s", err, out)
-	}
-	return nil
 }
 
 func TestScripts(t *testing.T) {
@@ -152,7 +143,7 @@ func TestScripts(t *testing.T) {
 			if dir := os.Getenv("AGENT_GIT"); dir != "" { // the folder of another git
 				search = dir + string(os.PathListSeparator) + search
 			}
-			e.Setenv("PATH", binDir+string(os.PathListSeparator)+search)
+			e.Setenv("PATH", binDir()+string(os.PathListSeparator)+search)
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("STATE", filepath.Join(home, ".local", "state", "agent"))
@@ -236,7 +227,7 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func agentJSON(ts *testscript.TestScript, v any, args ...string) error {
-	c := exec.Command(filepath.Join(binDir, "agent"), append(args, "--json")...)
+	c := exec.Command(filepath.Join(binDir(), "agent"), append(args, "--json")...)
 	c.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "AGENT_HOME="+ts.Getenv("AGENT_HOME"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"))
 	out, err := c.Output()
 	if err != nil {

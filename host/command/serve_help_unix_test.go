@@ -59,7 +59,7 @@ func newHelpFolder(t *testing.T, turns ...modeltest.Turn) (f *servedFolder, mode
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(binDir, "agent"), filepath.Join(f.dir, ".local", "bin", "agent")); err != nil {
+	if err := os.Symlink(filepath.Join(binDir(), "agent"), filepath.Join(f.dir, ".local", "bin", "agent")); err != nil {
 		t.Fatal(err)
 	}
 	f.serve("")

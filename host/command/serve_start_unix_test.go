@@ -45,7 +45,7 @@ func newServedFolder(t *testing.T) *servedFolder {
 }
 
 func (f *servedFolder) agent(env []string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(f.t.Context(), filepath.Join(binDir, "agent"), args...)
+	c := exec.CommandContext(f.t.Context(), filepath.Join(binDir(), "agent"), args...)
 	c.Dir, c.Env = f.dir, append(append(os.Environ(), "AGENT_HOME="+f.home, "HOME="+f.dir), env...)
 	return c
 }

@@ -33,7 +33,7 @@ func TestServe(t *testing.T) {
 	})
 	home := filepath.Join(dir, "state")
 	agent := func(args ...string) *exec.Cmd {
-		c := exec.CommandContext(t.Context(), filepath.Join(binDir, "agent"), args...)
+		c := exec.CommandContext(t.Context(), filepath.Join(binDir(), "agent"), args...)
 		c.Dir, c.Env = dir, append(os.Environ(), "AGENT_HOME="+home, "HOME="+dir)
 		return c
 	}

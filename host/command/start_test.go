@@ -14,7 +14,7 @@ import (
 // prepared when it is first needed instead.
 func TestStartPreparesNothing(t *testing.T) {
 	const most = 8 << 10 // bytes of memory of one package
-	cmd := exec.Command(filepath.Join(binDir, "agent"), "version")
+	cmd := exec.Command(filepath.Join(binDir(), "agent"), "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	var trace strings.Builder
 	cmd.Stderr = &trace

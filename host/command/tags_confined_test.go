@@ -2,8 +2,5 @@
 
 package command_test
 
-// buildTags are those of the binary that is tried, and confines says whether it confines commands.
-const (
-	buildTags = "urfave_cli_no_template"
-	confines  = true
-)
+// confines is whether the binary that is tried confines commands.
+const confines = true

@@ -48,7 +48,7 @@ func sitAt(t *testing.T, w *world, size *unix.Winsize, typed string, args ...str
 	if _, err := master.WriteString(typed); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(filepath.Join(binDir, "agent"), args...)
+	c := exec.Command(filepath.Join(binDir(), "agent"), args...)
 	c.Dir = w.dir
 	c.Env = append(os.Environ(), "HOME="+w.home, "AGENT_HOME="+filepath.Join(w.home, "state"), "TERM=xterm", "NO_COLOR=1")
 	c.Env = append(c.Env, w.env...)

@@ -54,7 +54,7 @@ func helped(t *testing.T) map[string][]string {
 	t.Helper()
 	flags := regexp.MustCompile(`(?m)^ {3}(--[a-z-]+)(?:[ ,]|$)`)
 	list := func(args ...string) string {
-		out, err := exec.Command(filepath.Join(binDir, "agent"), args...).Output()
+		out, err := exec.Command(filepath.Join(binDir(), "agent"), args...).Output()
 		if err != nil {
 			t.Fatalf("agent %s: %v", strings.Join(args, " "), err)
 		}
@@ -439,7 +439,7 @@ func TestScriptingTopicOnExitCodes(t *testing.T) {
 	if got := declarations(t).exits; !maps.Equal(got, names) {
 		t.Errorf("the program has %v", got)
 	}
-	out, err := exec.Command(filepath.Join(binDir, "agent"), "help").Output()
+	out, err := exec.Command(filepath.Join(binDir(), "agent"), "help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

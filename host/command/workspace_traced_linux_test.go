@@ -63,7 +63,7 @@ func (w traced) trace(names string, args ...string) string {
 	w.Helper()
 	trace := filepath.Join(w.root, "trace")
 	c := exec.Command("strace", append([]string{
-		"-f", "-y", "-qq", "-o", trace, "-e", "trace=" + names, "-e", "signal=none", filepath.Join(binDir, "agent"),
+		"-f", "-y", "-qq", "-o", trace, "-e", "trace=" + names, "-e", "signal=none", filepath.Join(binDir(), "agent"),
 	}, args...)...)
 	c.Dir = w.dir
 	c.Env = append(plainEnv(), "HOME="+filepath.Join(w.root, "home"), "AGENT_HOME="+filepath.Join(w.root, "home", "state"), "NO_COLOR=1")

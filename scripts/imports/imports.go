@@ -107,7 +107,8 @@ func otherRefusal(bound rule, target string) string {
 
 func localRefusal(s *source, bound rule, local string) string {
 	external := strings.HasSuffix(s.syntax.Name.Name, "_test") && local == s.dir
-	if external || bound.permits(local) || s.test && matches(bound.tests, local) {
+	kit := s.test && within(local, "scripts/testkit") // which is there for the tests of every package
+	if external || kit || bound.permits(local) || s.test && matches(bound.tests, local) {
 		return ""
 	}
 	may := "nothing of this module"

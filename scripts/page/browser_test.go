@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,8 +26,6 @@ import (
 // browser is the one Chromium of these tests; each test has a profile of its own in it.
 var browser context.Context //nolint:gochecknoglobals // TestMain sets it once
 
-func binary() string { return os.Getenv("AGENT_BINARY") }
-
 func TestMain(m *testing.M) {
 	if code, ok := servetest.Hidden(os.Args); ok {
 		os.Exit(code)
@@ -37,26 +34,9 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	if binary() == "" {
-		if err := os.Setenv("AGENT_BINARY", build(dir)); err != nil {
-			panic(err)
-		}
-	}
 	code := withBrowser(m, dir)
 	os.RemoveAll(dir) // what is left lies among the files that the system removes
 	os.Exit(code)
-}
-
-// build makes the program, in the folder.
-func build(dir string) string {
-	name := filepath.Join(dir, "agent")
-	build := exec.Command("go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-buildvcs=false", "-o", name, ".")
-	build.Dir = filepath.Join("..", "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("build the program: %v\n%s", err, out))
-	}
-	return name
 }
 
 func withBrowser(m *testing.M, dir string) int {

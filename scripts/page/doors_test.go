@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"agent/host/model/modeltest"
+	"agent/scripts/testkit/testbin"
 )
 
 // attack is a page that tries all ways that a page has to another address, with the very credential
@@ -170,12 +170,7 @@ func TestSecretOfAnMCPServer(t *testing.T) {
 	w := newWorld(t, stories(modeltest.Story{Prompt: "ask the server", Turns: []modeltest.Turn{
 		{Text: "I ask the server.", Calls: []modeltest.Call{{Tool: "mcp__srv__env", Args: args(map[string]any{"text": "x"})}}}, says("That is done now."),
 	}}))
-	server := filepath.Join(w.dir, "mcptest")
-	build := exec.Command("go", "build", "-o", server, "./tools/mcp/mcptest")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build an MCP server: %v\n%s", err, out)
-	}
+	server := testbin.Fake(t, "mcptest")
 	conf := filepath.Join(w.dir, "home", ".config", "agent")
 	if err := os.MkdirAll(conf, 0o700); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"agent/host/app"
 	"agent/host/model/modeltest"
 	"agent/host/serve/servetest"
+	"agent/scripts/testkit/testbin"
 )
 
 const (
@@ -79,7 +80,7 @@ func (w *world) remove() {
 }
 
 func (w *world) command(args ...string) *exec.Cmd {
-	c := exec.Command(binary(), args...)
+	c := exec.Command(testbin.Agent(w.t), args...)
 	c.Dir = w.folder
 	c.Env = []string{
 		"AGENT_HOME=" + w.home, "HOME=" + filepath.Join(w.dir, "home"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", "USER=anna",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agent/host/model/modeltest"
+	"agent/scripts/testkit/testbin"
 )
 
 // patience is how long the person waits for something to appear.
@@ -30,8 +31,7 @@ type person struct {
 // prompt shows how the last command ended.
 func sit(t *testing.T, width int) *person {
 	t.Helper()
-	agent := os.Getenv("AGENT_BINARY")
-	if agent == "" {
+	if os.Getenv("AGENT_TRANSCRIPTS") == "" {
 		t.Skip("run by: scripts/check person")
 	}
 	server, err := modeltest.Start(modeltest.Options{Script: script()})
@@ -47,7 +47,7 @@ func sit(t *testing.T, width int) *person {
 	})
 	p.write("home/.config/agent/config.toml", "model = \"anthropic/claude-test\"\n")
 	p.write("bin/.keep", "")
-	if err := os.Symlink(agent, filepath.Join(p.root, "bin", "agent")); err != nil {
+	if err := os.Symlink(testbin.Agent(t), filepath.Join(p.root, "bin", "agent")); err != nil {
 		t.Fatal(err)
 	}
 	p.write("home/work/notes.txt", "alpha\nbeta\ngamma\n")

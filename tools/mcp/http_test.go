@@ -8,19 +8,16 @@ import (
 	"testing"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit/testbin"
 	"agent/tools/mcp"
 )
 
 // serve starts the fixture over HTTP and returns its address and its log.
 func serve(t *testing.T, flags ...string) (address, folder string) {
 	t.Helper()
-	path, err := fixture()
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder = t.TempDir()
 	file := filepath.Join(folder, "address")
-	cmd := exec.Command(path, append([]string{"-http", file, "-log", filepath.Join(folder, "log")}, flags...)...)
+	cmd := exec.Command(testbin.Fake(t, "mcptest"), append([]string{"-http", file, "-log", filepath.Join(folder, "log")}, flags...)...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

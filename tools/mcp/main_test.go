@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,34 +12,13 @@ import (
 	"time"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit/testbin"
 	"agent/tools"
 	"agent/tools/mcp"
 )
 
 // within is longer than anything here takes.
 const within = 30 * time.Second
-
-// fixture is the server of mcptest, built once.
-var fixture = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "mcptest")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "mcptest")
-	out, err := exec.Command("go", "build", "-o", path, "agent/tools/mcp/mcptest").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%v: %s", err, out)
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := fixture(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
 
 // bench is a set of one server, with what it did.
 type bench struct {
@@ -56,12 +33,8 @@ type bench struct {
 // define is the definition of the fixture with these flags; "LOG" stands for its log.
 func define(t *testing.T, folder string, flags ...string) mcp.Server {
 	t.Helper()
-	path, err := fixture()
-	if err != nil {
-		t.Fatal(err)
-	}
 	args := append([]string{"-log", filepath.Join(folder, "log")}, flags...)
-	return mcp.Server{Name: "srv", From: mcp.FromPerson, Command: path, Args: args, Call: within, Start: within}
+	return mcp.Server{Name: "srv", From: mcp.FromPerson, Command: testbin.Fake(t, "mcptest"), Args: args, Call: within, Start: within}
 }
 
 func start(t *testing.T, folder string, servers ...mcp.Server) *bench {

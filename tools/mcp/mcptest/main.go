@@ -1,4 +1,4 @@
-// Command mcptest is an MCP server for tests: it works, and it misbehaves in every way that a
+// Package mcptest is an MCP server for tests: it works, and it misbehaves in every way that a
 // client has to bear. It speaks the protocol by hand, one JSON object a line, so that nothing keeps
 // it from breaking the rules.
 //
@@ -13,7 +13,7 @@
 // its start; "many" has more tools than are taken; "endless" has a list of tools without an end
 // (while the file -gate with the ending .unlisted is there, no list is given at all); "ask" asks
 // for one value only; "auth" wants a header over HTTP.
-package main
+package mcptest
 
 import (
 	"bufio"
@@ -46,31 +46,37 @@ type server struct {
 	asked                  int
 }
 
-func main() {
+// Main serves until its input ends, or with -http until it is killed, and returns the exit code.
+func Main(args []string, stderr io.Writer) int {
 	s := &server{waiting: &sync.Map{}, cancelled: make(chan string, 16)}
-	marker := flag.String("marker", "", "make this `FILE`")
-	flag.StringVar(&s.log, "log", "", "add calls to this `FILE`")
-	flag.StringVar(&s.mode, "mode", "", "misbehave in this `WAY`")
-	flag.StringVar(&s.gate, "gate", "", "wait for this `FILE`")
-	flag.StringVar(&s.other, "changed", "", "have another tool echo where this `FILE` is there")
-	address := flag.String("http", "", "serve HTTP and write the address to this `FILE`")
-	flag.Parse()
+	f := flag.NewFlagSet("mcptest", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	marker := f.String("marker", "", "make this `FILE`")
+	f.StringVar(&s.log, "log", "", "add calls to this `FILE`")
+	f.StringVar(&s.mode, "mode", "", "misbehave in this `WAY`")
+	f.StringVar(&s.gate, "gate", "", "wait for this `FILE`")
+	f.StringVar(&s.other, "changed", "", "have another tool echo where this `FILE` is there")
+	address := f.String("http", "", "serve HTTP and write the address to this `FILE`")
+	if err := f.Parse(args); err != nil {
+		return 2
+	}
 	if *marker != "" {
 		note(*marker, fmt.Sprintf("%d", os.Getpid()))
 	}
 	switch s.mode {
 	case "dies":
-		fmt.Fprintln(os.Stderr, "no\x1b[31m config\x1b[0m found")
-		os.Exit(7)
+		fmt.Fprintln(stderr, "no\x1b[31m config\x1b[0m found")
+		return 7
 	case "garbage":
 		fmt.Println("Server listening...\n{not json\n[1,2\n{\"level\":\"info\"}")
 	}
 	if *address != "" {
 		serveHTTP(s, *address)
-		return
+		return 0
 	}
 	s.out = os.Stdout
 	s.serve(os.Stdin)
+	return 0
 }
 
 func note(path, line string) {

@@ -21,6 +21,7 @@ import (
 	"agent/fleet/witness"
 	"agent/host/pack"
 	"agent/host/witness/line"
+	"agent/scripts/testkit/testbin"
 )
 
 // host is a state folder and a folder to work in.
@@ -53,12 +54,7 @@ func TestAgentGoesOnFromTheLog(t *testing.T) {
 		t.Skip("it builds agent")
 	}
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "agent")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = "../../../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build agent: %v\n%s", err, out)
-	}
+	binary := testbin.Agent(t)
 	one, two := host{t, binary, filepath.Join(dir, "a"), filepath.Join(dir, "fa")}, host{t, binary, filepath.Join(dir, "b"), filepath.Join(dir, "fb")}
 	for _, folder := range []string{one.files, two.files} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
