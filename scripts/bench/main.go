@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"agent/scripts/testkit/testbin"
 )
 
 // measure is one part of the table.
@@ -27,7 +28,7 @@ type measure struct {
 
 // bench is what a measure finds around it.
 type bench struct {
-	exe     string // the binary as it is released
+	exe     string // the binary; of a released one it differs in what no start reads: names and lines for debuggers
 	dir     string // a folder on the disk that is measured, removed at the end
 	quick   bool
 	speckit string // a checkout of github/spec-kit; "": there is none
@@ -89,9 +90,11 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	if b.exe, err = build(ctx, b.dir); err != nil {
+	folder, err := testbin.Make(testbin.Form{})
+	if err != nil {
 		return err
 	}
+	b.exe = filepath.Join(folder, testbin.Form{}.Program())
 	rows, err := b.carryOut(ctx, chosen, progress)
 	print(out, rows)
 	return errors.Join(err, write(o.json, o.quick, rows))
@@ -149,14 +152,4 @@ func (b *bench) times(n int) int {
 		return max(n/10, 2)
 	}
 	return n
-}
-
-func build(ctx context.Context, dir string) (string, error) {
-	out := filepath.Join(dir, "agent")
-	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", out, "agent")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the binary: %v\n%s", err, text)
-	}
-	return out, nil
 }

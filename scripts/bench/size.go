@@ -22,10 +22,15 @@ const shownModules = 6
 // size is the size of the binary as it is released, and, where there is time to link it once more,
 // what of it bears the name of which module.
 func size(ctx context.Context, b *bench) ([]row, error) {
-	info, err := os.Stat(b.exe)
+	released, err := b.released(ctx, "agent-released", "-s -w")
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(released)
 	if err != nil {
 		return nil, fmt.Errorf("look at the binary: %v", err)
 	}
+
 	rows := []row{plain("binary, stripped", float64(info.Size())/1e6, "MB")}
 	if b.quick {
 		return rows, nil
@@ -44,13 +49,24 @@ func size(ctx context.Context, b *bench) ([]row, error) {
 	return rows, nil
 }
 
-// bySizes is the bytes of code and data by module.
-func (b *bench) bySizes(ctx context.Context) (map[string]uint64, error) {
-	out := filepath.Join(b.dir, "agent-symbols")
-	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-w", "-o", out, "agent")
+// released builds the binary as it is released, but for flags of the linker. It is built here and
+// not taken from testbin, since it is the form of a release that is measured: without paths and,
+// with -s and -w, without names and lines for debuggers.
+func (b *bench) released(ctx context.Context, name, ldflags string) (string, error) {
+	out := filepath.Join(b.dir, name)
+	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", ldflags, "-o", out, "agent")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := c.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the binary with its symbols: %v\n%s", err, text)
+		return "", fmt.Errorf("build the binary as it is released: %v\n%s", err, text)
+	}
+	return out, nil
+}
+
+// bySizes is the bytes of code and data by module.
+func (b *bench) bySizes(ctx context.Context) (map[string]uint64, error) {
+	out, err := b.released(ctx, "agent-symbols", "-w")
+	if err != nil {
+		return nil, err
 	}
 	built, err := buildinfo.ReadFile(out)
 	if err != nil {

@@ -179,7 +179,7 @@ func (o options) carryOut(ctx context.Context, out io.Writer) (ok bool, err erro
 		l.NoteUntried(faults(), o.only)
 	}
 	if o.exe == "" {
-		if o.exe, err = world.Build(ctx, dir); err != nil {
+		if o.exe, err = world.Binary(); err != nil {
 			return false, err
 		}
 	}

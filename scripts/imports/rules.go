@@ -282,7 +282,7 @@ func crashlab() []rule {
 		{dir: lab + "judge", allow: in("journal", "marks"), why: "the judge decides from the record and from what was seen and printed"},
 		{dir: lab + "model", allow: []string{"host/model/modeltest"}, why: "the model sees requests and nothing else"},
 		{dir: lab + "machine", why: "disks, mounts and boots are made for whoever needs them"},
-		{dir: lab + "world", allow: append(in("marks", "mcp", "story", "judge", "model"), "host/terminal/terminaltest"), why: "a world starts and kills processes; what is tried and what it means is decided elsewhere"},
+		{dir: lab + "world", allow: append(in("marks", "mcp", "story", "judge", "model"), "host/terminal/terminaltest", "scripts/testkit/testbin"), why: "a world starts and kills processes; what is tried and what it means is decided elsewhere"},
 		{dir: lab + "trial", allow: in("marks", "story", "plan", "journal", "judge", "world"), why: "a trial is one story on its way"},
 		{dir: lab + "lab", allow: append(in("story", "plan", "judge", "world", "trial"), "recovery/fault"), why: "the lab knows no kind of fault"},
 		{dir: lab + "control", allow: worlds, why: "controls damage what the lab has made"},

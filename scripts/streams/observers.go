@@ -107,7 +107,7 @@ func (w *world) patient(ctx context.Context, run string, f *findings) error {
 		return nil
 	}
 	w.Kill()
-	if err := w.Rebuild(ctx, "host/serve/events.go", "takeWait   = 20 * time.Second", "takeWait   = 20 * time.Hour"); err != nil {
+	if err := w.Break(ctx, "host/serve/events.go", "takeWait   = 20 * time.Second", "takeWait   = 20 * time.Hour"); err != nil {
 		return err
 	}
 	if err := w.Serve(); err != nil {

@@ -13,15 +13,12 @@ import (
 // gives the file that gets what the model is asked.
 func Model(l *Lab, script string) (asked string) {
 	l.Helper()
-	repository, err := filepath.Abs("../../..")
-	if err == nil {
-		err = build(repository, l.path("modelserver"), "./scripts/modelserver")
-	}
+	folder, err := testbin()
 	if err != nil {
 		l.Fatal(err)
 	}
 	l.write("script.json", script)
-	p := start(l, "model", exec.Command(l.path("modelserver"), "-protocol", "anthropic", "-key", "k",
+	p := start(l, "model", exec.Command(filepath.Join(folder, "modelserver"), "-protocol", "anthropic", "-key", "k",
 		"-script", l.path("script.json"), "-addr-file", l.path("model.url"), "-log", l.path("model.log")))
 	l.Cleanup(p.kill)
 	var url []byte

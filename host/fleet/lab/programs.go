@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Programs are the paths of what a lab runs. FLEETLAB_AGENT, FLEETLAB_FLEET and FLEETLAB_SERVER
@@ -40,7 +41,6 @@ func Prepare() error {
 	for _, p := range []struct{ variable, path, module, pkg string }{
 		{serverVariable, filepath.Join(cache, "temporal-server-"+name), module, "./server"},
 		{fleetVariable, filepath.Join(cache, "agent-fleet"), fleet, "./cmd/agent-fleet"},
-		{agentVariable, filepath.Join(cache, "agent"), filepath.Dir(filepath.Dir(fleet)), "."},
 	} {
 		if os.Getenv(p.variable) != "" {
 			continue
@@ -54,7 +54,34 @@ func Prepare() error {
 			return err
 		}
 	}
-	return nil
+
+	if os.Getenv(agentVariable) != "" {
+		return nil
+	}
+	folder, err := testbin()
+	if err != nil {
+		return err
+	}
+	return os.Setenv(agentVariable, filepath.Join(folder, "agent"))
+}
+
+// testbin is the folder with agent and the fakes that it talks to, which the module of agent builds
+// once for each state of its sources.
+func testbin() (string, error) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "run", "./scripts/testbin")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("build agent: %w: %s", err, &errs)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // cacheFolder is where programs are kept.

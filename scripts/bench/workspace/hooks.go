@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"agent/db"
 	"agent/db/dbtest"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/testbin"
 	"agent/tools/gitrepo/hooklines"
 )
 
@@ -26,14 +26,18 @@ const (
 	manyRuns  = 500
 )
 
+// binary is the binary of the sources that are here.
+func binary() (string, error) {
+	folder, err := testbin.Make(testbin.Form{})
+	return filepath.Join(folder, testbin.Form{}.Program()), err
+}
+
 // hooks measures what git's hooks add to a commit: in a call, and by a person in a folder of few
 // and of many runs that left nothing of it.
 func (b *bench) hooks(ctx context.Context) error {
-	exe := filepath.Join(b.dir, "agent-hooks")
-	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", exe, "agent")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the binary: %v: %s", err, out)
+	exe, err := binary()
+	if err != nil {
+		return err
 	}
 	dir, err := b.files("commits", 1000, false)
 	if err == nil {

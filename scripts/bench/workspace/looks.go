@@ -326,11 +326,9 @@ func (b *bench) reads(ctx context.Context) error {
 		b.row("a run of reads: not compared, see -before", 0, "", 0, "")
 		return nil
 	}
-	now := filepath.Join(b.dir, "agent")
-	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", now, "agent")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the binary: %v: %s", err, out)
+	now, err := binary()
+	if err != nil {
+		return err
 	}
 	dir, err := b.files("reads", 947, false)
 	if err != nil {

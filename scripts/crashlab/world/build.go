@@ -11,17 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agent/scripts/testkit/testbin"
 )
 
-// Build makes the binary as it is released.
-func Build(ctx context.Context, dir string) (string, error) {
-	out := filepath.Join(dir, "agent")
-	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", out, "agent")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the binary: %v\n%s", err, text)
-	}
-	return out, nil
+// Binary is the binary of the sources that are here.
+func Binary() (string, error) {
+	folder, err := testbin.Make(testbin.Form{})
+	return filepath.Join(folder, testbin.Form{}.Program()), err
 }
 
 // Commit names what is checked out here, and whether it was changed since; "unknown" outside of a

@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/scripts/testkit/testbin"
 	"agent/tools/process/procfs"
 )
 
@@ -31,7 +32,7 @@ type Stage struct {
 	Server               *exec.Cmd // nil while there is none
 }
 
-// New makes one in a folder that is removed at the end. An empty exe has the binary built.
+// New makes one in a folder that is removed at the end. An empty exe is the binary of the sources.
 func New(ctx context.Context, exe string) (*Stage, error) {
 	dir, err := os.MkdirTemp("", "streams-")
 	if err != nil {
@@ -39,8 +40,9 @@ func New(ctx context.Context, exe string) (*Stage, error) {
 	}
 	w := &Stage{Dir: dir, Exe: exe, Home: filepath.Join(dir, "state"), Work: filepath.Join(dir, "work")}
 	if exe == "" {
-		w.Exe = filepath.Join(dir, "agent")
-		err = w.build(ctx)
+		var folder string
+		folder, err = testbin.Make(testbin.Form{})
+		w.Exe = filepath.Join(folder, testbin.Form{}.Program())
 	}
 	if err == nil {
 		w.Model, err = StartModel()
@@ -55,18 +57,9 @@ func New(ctx context.Context, exe string) (*Stage, error) {
 	return w, err
 }
 
-func (w *Stage) build(ctx context.Context, more ...string) error {
-	args := append([]string{"build", "-tags", "urfave_cli_no_template", "-trimpath", "-ldflags", "-s -w", "-o", w.Exe}, more...)
-	c := exec.CommandContext(ctx, "go", append(args, "agent")...)
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the binary: %v\n%s", err, text)
-	}
-	return nil
-}
-
-// Rebuild builds a broken binary: one in which a text of a file is another one.
-func (w *Stage) Rebuild(ctx context.Context, file, old, broken string) error {
+// Break builds a broken binary in the stage's folder, and has the stage use it: one in which a text
+// of a file is another one.
+func (w *Stage) Break(ctx context.Context, file, old, broken string) error {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "agent").Output()
 	if err != nil {
 		return fmt.Errorf("find the module: %v", err)
@@ -84,11 +77,18 @@ func (w *Stage) Rebuild(ctx context.Context, file, old, broken string) error {
 		return err
 	}
 	err = errors.Join(os.WriteFile(filepath.Join(w.Dir, "broken.go"), []byte(strings.ReplaceAll(string(text), old, broken)), 0o600),
-		os.WriteFile(filepath.Join(w.Dir, "overlay.json"), overlay, 0o600), os.Remove(w.Exe))
+		os.WriteFile(filepath.Join(w.Dir, "overlay.json"), overlay, 0o600))
 	if err != nil {
 		return err
 	}
-	return w.build(ctx, "-overlay", filepath.Join(w.Dir, "overlay.json"))
+
+	w.Exe = filepath.Join(w.Dir, "agent")
+	c := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_template", "-overlay", filepath.Join(w.Dir, "overlay.json"), "-o", w.Exe, "agent")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build a broken binary: %v\n%s", err, text)
+	}
+	return nil
 }
 
 // Close ends the server and the model, and removes the folder.
