@@ -105,7 +105,7 @@ func checkSources(tree fs.FS, name string, sources func() ([]*source, error), st
 	case "imports":
 		found = each(list, checkImports)
 	case "forms":
-		found = slices.Concat(each(list, checkForms), checkState(list))
+		found = slices.Concat(each(list, checkForms), checkState(list), each(list, checkBuilds))
 	case "proofs":
 		found = checkProofs(tree, list)
 	}
