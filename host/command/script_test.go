@@ -73,10 +73,13 @@ var installed = sync.OnceValue(func() error {
 	return testbin.Install(binFolder, testbin.Form{Portable: !confines, Race: raceEnabled}, "mcptest")
 })
 
-// binDir is the folder with agent, the binary under test, and mcptest.
+// binDir is the folder with agent, the binary under test, and mcptest. Without them no test here
+// can do anything.
 func binDir() string {
 	if err := installed(); err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.RemoveAll(binFolder)
+		os.Exit(1)
 	}
 	return binFolder
 }
