@@ -1,0 +1,145 @@
+//go:build linux
+
+// Command stress runs tests again and again on a busy machine: what depends on time, on the order
+// of processes or on the number of processors fails here before it fails in company.
+//
+//	go run ./scripts/stress [-n 30] [-limit 120] [-race] [-list] [PACKAGE TEST...]...
+//
+// Each test runs n times beside eight busy loops: a third as it is, a third with GOMAXPROCS=1, a
+// third with GOMAXPROCS=4. Every tenth run is stopped on its way for two seconds. A script is
+// TestScripts/NAME; a package without a test means all of its tests. AGENT_TESTS=whole is set.
+//
+// Without names, it runs the tests that are new or that changed since the last landing
+// (agent/scripts/landed/change); package pick has the rule. With -limit, only as many run as fit in
+// so many seconds of processor time, the cheapest first; those left out are printed. -list prints
+// what would run.
+//
+// It exits 0 if all passed; 1 if one failed, with its output and the command that repeats it; 2 if
+// nothing ran, if what was asked for is not there or skips itself, or if there was no load. The
+// processor time of the busy loops is appended to the file that AGENT_CPU_APART names.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"agent/scripts/stress/load"
+)
+
+// loops is how many processes keep the machine busy.
+const loops = 8
+
+// apart is the variable with the file to which the processor time of the load is appended.
+const apart = "AGENT_CPU_APART"
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == load.Argument {
+		load.Spin()
+	}
+	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer end()
+	program, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "stress:", err)
+		os.Exit(2)
+	}
+
+	s := &stress{root: ".", program: program, loops: loops, stdout: os.Stdout, stderr: os.Stderr}
+	os.Exit(s.main(ctx, os.Args[1:]))
+}
+
+// stress is one call of this command.
+type stress struct {
+	root    string // the folder with go.mod
+	program string // which is the load generator, too
+	loops   int
+
+	n       int
+	limit   time.Duration // of processor time; 0 is none
+	race    bool
+	timeout time.Duration
+
+	stdout, stderr io.Writer
+}
+
+// errUsage is an error that was printed, with the usage.
+var errUsage = errors.New("usage")
+
+// main runs the command and returns its exit code.
+func (s *stress) main(ctx context.Context, args []string) int {
+	code, err := s.do(ctx, args)
+	if err != nil && !errors.Is(err, errUsage) {
+		fmt.Fprintln(s.stderr, "stress:", err)
+	}
+	return code
+}
+
+func (s *stress) do(ctx context.Context, args []string) (int, error) {
+	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
+	flags.SetOutput(s.stderr)
+	flags.IntVar(&s.n, "n", 30, "`runs` of each test")
+	seconds := flags.Float64("limit", 0, "`seconds` of processor time for all tests; the cheapest run, 0 is no limit")
+	flags.BoolVar(&s.race, "race", false, "build the tests with the race detector")
+	flags.DurationVar(&s.timeout, "timeout", 10*time.Minute, "`time` after which a run fails")
+	list := flags.Bool("list", false, "print what would run")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0, errUsage
+		}
+		return 2, errUsage
+	}
+	if s.n < 1 || *seconds < 0 || s.timeout <= 0 {
+		return 2, fmt.Errorf("nothing would run with -n %d -limit %v -timeout %v", s.n, *seconds, s.timeout)
+	}
+	s.limit = time.Duration(*seconds * float64(time.Second))
+
+	chosen, err := s.choose(ctx, flags.Args())
+	if err != nil {
+		return 2, err
+	}
+	if *list {
+		for _, test := range chosen.tests {
+			fmt.Fprintln(s.stdout, test)
+		}
+		return 0, nil
+	}
+	if len(chosen.tests) == 0 {
+		fmt.Fprintf(s.stdout, "no test is new or changed since %s\n", chosen.base)
+		return 0, nil
+	}
+	return s.try(ctx, chosen)
+}
+
+// beside runs something beside the load, and keeps the processor time that the load used. The load
+// is at fault where it could not start or ended on the way.
+func (s *stress) beside(do func() error) error {
+	busy, err := load.Start(s.program, s.loops)
+	if err != nil {
+		return err
+	}
+	err = do()
+	used, lost := busy.Stop()
+	return errors.Join(err, lost, keepApart(os.Getenv(apart), used))
+}
+
+// keepApart appends the processor time of the load to a file, for whoever counts that of a step.
+func keepApart(file string, used time.Duration) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Clean(file), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("keep the processor time of the load: %w", err)
+	}
+	_, err = f.WriteString("stress " + strconv.FormatFloat(used.Seconds(), 'f', 2, 64) + "\n")
+	return errors.Join(err, f.Close())
+}
