@@ -4,6 +4,7 @@
 // of processes or on the number of processors fails here before it fails in company.
 //
 //	go run ./scripts/stress [-n 30] [-limit 120] [-race] [-list] [PACKAGE TEST...]...
+//	go run ./scripts/stress -company FILE [-out FILE] [-shaky scripts/shaky.txt]
 //
 // Each test runs n times beside eight busy loops: a third as it is, a third with GOMAXPROCS=1, a
 // third with GOMAXPROCS=4. Every tenth run is stopped on its way for two seconds. A script is
@@ -17,6 +18,12 @@
 // It exits 0 if all passed; 1 if one failed, with its output and the command that repeats it; 2 if
 // nothing ran, if what was asked for is not there or skips itself, or if there was no load. The
 // processor time of the busy loops is appended to the file that AGENT_CPU_APART names.
+//
+// With -company, the file has what failed in a run of .ci/run, a JSON object a line with step,
+// package, test and output. Package company has the rule by which a test is tried again and
+// excepted. What stays red is written as it was read; an exception is printed as the line that
+// scripts/shaky.txt is to have. It exits 0 if nothing stays red, 1 if something does, and 2 if it
+// could not look, with what was not decided among what stays red.
 package main
 
 import (
@@ -32,6 +39,7 @@ import (
 	"syscall"
 	"time"
 
+	"agent/scripts/stress/company"
 	"agent/scripts/stress/load"
 )
 
@@ -53,7 +61,7 @@ func main() {
 		os.Exit(2)
 	}
 
-	s := &stress{root: ".", program: program, loops: loops, stdout: os.Stdout, stderr: os.Stderr}
+	s := &stress{root: ".", program: program, loops: loops, company: retry{company.Tries, company.Limit}, stdout: os.Stdout, stderr: os.Stderr}
 	os.Exit(s.main(ctx, os.Args[1:]))
 }
 
@@ -67,8 +75,15 @@ type stress struct {
 	limit   time.Duration // of processor time; 0 is none
 	race    bool
 	timeout time.Duration
+	company retry
 
 	stdout, stderr io.Writer
+}
+
+// retry is how often a test that failed in company runs under load, and in how much processor time.
+type retry struct {
+	tries int
+	limit time.Duration
 }
 
 // errUsage is an error that was printed, with the usage.
@@ -91,6 +106,10 @@ func (s *stress) do(ctx context.Context, args []string) (int, error) {
 	flags.BoolVar(&s.race, "race", false, "build the tests with the race detector")
 	flags.DurationVar(&s.timeout, "timeout", 10*time.Minute, "`time` after which a run fails")
 	list := flags.Bool("list", false, "print what would run")
+	var f files
+	flags.StringVar(&f.reds, "company", "", "`file` of what failed among all tests, to be tried again")
+	flags.StringVar(&f.shaky, "shaky", "scripts/shaky.txt", "`file` of the tests that were excepted")
+	flags.StringVar(&f.out, "out", "", "`file` for what stays red; standard output without it")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0, errUsage
@@ -101,6 +120,12 @@ func (s *stress) do(ctx context.Context, args []string) (int, error) {
 		return 2, fmt.Errorf("nothing would run with -n %d -limit %v -timeout %v", s.n, *seconds, s.timeout)
 	}
 	s.limit = time.Duration(*seconds * float64(time.Second))
+	if f.reds != "" {
+		if flags.NArg() > 0 {
+			return 2, fmt.Errorf("-company has its tests from %s, and none are named beside it", f.reds)
+		}
+		return s.inCompany(ctx, f)
+	}
 
 	chosen, err := s.choose(ctx, flags.Args())
 	if err != nil {

@@ -163,11 +163,11 @@ func (m module) read(name string) string {
 	return string(text)
 }
 
-// stress runs the command beside two busy loops.
+// stress runs the command beside one busy loop.
 func (m module) stress(args ...string) (code int, stdout, stderr string) {
 	m.Helper()
 	var out, problems bytes.Buffer
-	s := &stress{root: m.root, program: m.load, loops: 2, stdout: &out, stderr: &problems}
+	s := &stress{root: m.root, program: m.load, loops: 1, stdout: &out, stderr: &problems}
 	code = s.main(m.Context(), args)
 	return code, out.String(), problems.String()
 }
@@ -266,7 +266,7 @@ func TestInterrupted(t *testing.T) {
 	var problems bytes.Buffer
 	code := make(chan int)
 	go func() {
-		s := &stress{root: m.root, program: m.load, loops: 2, stdout: io.Discard, stderr: &problems}
+		s := &stress{root: m.root, program: m.load, loops: 1, stdout: io.Discard, stderr: &problems}
 		code <- s.main(ctx, []string{"p", "TestHangs"})
 	}()
 

@@ -133,6 +133,23 @@ func In(root, folder string) ([]string, error) {
 	return testsOf(root, names)
 }
 
+// Exists reports whether a test, or a script of TestScripts, is there.
+func Exists(root string, test Test) (bool, error) {
+	function, script, below := strings.Cut(test.Name, "/")
+	names, err := In(root, test.Package)
+	if err != nil || !slices.Contains(names, function) {
+		return false, err
+	}
+	if !below || function != scripts {
+		return true, nil
+	}
+	_, err = os.Stat(filepath.Join(root, filepath.FromSlash(test.Package), scriptFolder, script+".txt"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Declared are the tests that some files of a folder declare.
 func Declared(root, folder string, files []string) ([]string, error) {
 	names := make([]string, 0, len(files))

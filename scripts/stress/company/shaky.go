@@ -1,0 +1,65 @@
+package company
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Line is a line of scripts/shaky.txt: a test that failed in company once and was excepted.
+type Line struct {
+	Package string
+	Test    string
+	Base    string // the last landing when it failed
+	Text    string // the first line that it printed
+}
+
+func (l Line) String() string {
+	return fmt.Sprintf("%s %s %s %s", l.Package, l.Test, l.Base, strconv.Quote(l.Text))
+}
+
+// covers reports whether a failure is of this test, of one of its cases, or of the test of which it
+// is a case.
+func (l Line) covers(red Red) bool {
+	return l.Package == red.Package &&
+		(strings.HasPrefix(l.Test+"/", red.Test+"/") || strings.HasPrefix(red.Test+"/", l.Test+"/"))
+}
+
+// Shaky reads scripts/shaky.txt, under the name that errors have. Exists reports whether the module
+// has a test.
+func Shaky(name, text string, exists func(folder, test string) (bool, error)) ([]Line, error) {
+	form := regexp.MustCompile(`^([^\s"]+) ([^\s"]+) ([0-9a-f]{7,40}) ("[^\n]*")$`)
+	var all []Line
+	first := map[string]int{}
+	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		if text == "" {
+			break
+		}
+		at := fmt.Sprintf("%s:%d", name, i+1)
+		parts := form.FindStringSubmatch(line)
+		if parts == nil {
+			return nil, fmt.Errorf(`%s: not PACKAGE TEST COMMIT "TEXT": %s`, at, line)
+		}
+		printed, err := strconv.Unquote(parts[4])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s is no quoted text", at, parts[4])
+		}
+
+		l := Line{Package: parts[1], Test: parts[2], Base: parts[3], Text: printed}
+		found, err := exists(l.Package, l.Test)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		if !found {
+			return nil, fmt.Errorf("%s: there is no test %s %s", at, l.Package, l.Test)
+		}
+		key := l.Package + " " + l.Test
+		if first[key] > 0 {
+			return nil, fmt.Errorf("%s: %s is there twice, first in line %d", at, key, first[key])
+		}
+		first[key] = i + 1
+		all = append(all, l)
+	}
+	return all, nil
+}
