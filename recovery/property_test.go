@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -41,7 +42,7 @@ func TestAnyHistory(t *testing.T) {
 // happen does happen in them.
 func TestAnyHistoryEvenly(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(3000) {
+	for seed := range seed.Numbers(t, 3000) {
 		m := newSim(chance(seed))
 		m.live()
 		if m.wrong != "" {

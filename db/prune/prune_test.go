@@ -12,6 +12,7 @@ import (
 	"agent/db/dbtest"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // plan looks for what may go.
@@ -35,7 +36,7 @@ func (w *world) remove(p Plan) Report {
 }
 
 func TestWhatStaysReadsAsBefore(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range seed.Numbers(t, 2) {
 		w := newWorld(t)
 		w.random(rand.New(rand.NewPCG(seed, 1)), 60)
 		w.sound(false)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"agent/recovery/fault"
+	"agent/scripts/testkit/seed"
 )
 
 // killedFlow is a flow whose phases append to a log, which no artifact is: an outside witness.
@@ -81,16 +82,16 @@ type killing struct {
 // AGENT_TESTS=flows has them all, in some three minutes.
 func TestFlowsKilled(t *testing.T) {
 	t.Parallel()
-	for _, k := range killings(os.Getenv("AGENT_TESTS") == "flows") {
+	for _, k := range killings(seed.Number(t), os.Getenv("AGENT_TESTS") == "flows") {
 		t.Run(strings.Join(append([]string{k.flow, k.harm}, k.arms...), " "), func(t *testing.T) { k.carryOut(t) })
 	}
 }
 
-func killings(whole bool) (all []killing) {
+func killings(seed uint64, whole bool) (all []killing) {
 	points := slices.DeleteFunc(slices.Concat(fault.Driving(), fault.Flows(), fault.Delegating(), fault.Phases()), func(p fault.Point) bool {
 		return strings.HasPrefix(string(p), "runner.") || strings.HasPrefix(string(p), "model.") || p == fault.Started
 	})
-	rng := rand.New(rand.NewPCG(14, 24))
+	rng := rand.New(rand.NewPCG(13+seed, 24))
 	arm := func() string { return fmt.Sprintf("%s:%d", points[rng.IntN(len(points))], 1+rng.IntN(3)) }
 	harms := []string{"", "gone", "empty", "cut"}
 	for _, flow := range []string{"sequence", "side", "each", "rounds", "gate"} {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // tree is what lies in a folder, by path.
@@ -207,7 +208,7 @@ func TestGitApplies(t *testing.T) {
 	if os.Getenv("AGENT_TESTS") == "whole" {
 		rounds = 1500
 	}
-	for seed := range uint64(rounds) {
+	for seed := range seed.Numbers(t, uint64(rounds)) {
 		r := rand.New(rand.NewPCG(seed, 15))
 		few := []int{2, 5, 1000}[seed%3]
 		before, after := tree{}, tree{}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 	"agent/tools/scan"
 )
 
@@ -46,7 +47,7 @@ func aManifest(r *rand.Rand) (all map[string]seen, left map[string]journal.LeftR
 }
 
 func TestManifest(t *testing.T) {
-	for i := range uint64(2000) {
+	for i := range seed.Numbers(t, 2000) {
 		all, left, at := aManifest(rand.New(rand.NewPCG(i, 1)))
 		gotAll, gotLeft, gotAt, err := decode(encode(sortedNames(all), all, left, at))
 		if err != nil || !reflect.DeepEqual(gotAll, all) || !maps.Equal(gotLeft, left) || gotAt != at {

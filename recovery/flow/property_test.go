@@ -3,6 +3,7 @@ package flow
 import (
 	"agent/recovery"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 	"fmt"
 	"os"
 	"runtime"
@@ -402,15 +403,18 @@ func story(seed uint64) *world {
 // Flows of 2 to 5 phases, several at work at once, with kills, damage, edits, lost copies and
 // random answers: all end, nothing that acted is done again without a decision, nothing begins on
 // what does not count, and at the end every claim is consistent or kept by a decision.
-// AGENT_FLOW_STORIES says how many, AGENT_FLOW_SEED with which seed they begin.
+// AGENT_FLOW_STORIES says how many, AGENT_FLOW_SEED with which seed they begin if that is not to
+// follow from the seed of all tests.
 // Promises 1, 2, 4 to 8, 11, 22 and 24 of flows.
 func TestStoriesKeepThePromises(t *testing.T) {
-	stories, first := uint64(2000), uint64(0)
-	for name, number := range map[string]*uint64{"AGENT_FLOW_STORIES": &stories, "AGENT_FLOW_SEED": &first} {
+	number := func(name string, otherwise uint64) uint64 {
 		if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
-			*number = n
+			return n
 		}
+		return otherwise
 	}
+	stories := number("AGENT_FLOW_STORIES", 2000)
+	first := number("AGENT_FLOW_SEED", seed.First(t, stories))
 	stats, lock := map[string]int{}, sync.Mutex{}
 	var group sync.WaitGroup
 	seeds := make(chan uint64)

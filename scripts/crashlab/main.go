@@ -28,6 +28,7 @@ import (
 	"agent/scripts/crashlab/random"
 	"agent/scripts/crashlab/story"
 	"agent/scripts/crashlab/world"
+	"agent/scripts/testkit/seed"
 )
 
 // errNoFaults stands where nothing was asked for that would need a mount.
@@ -75,7 +76,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.short, "short", false, "every fault point and every tool at least once, in less than three minutes")
 	f.BoolVar(&o.everyShape, "every-shape", false, "every combination in every provider shape")
 	f.DurationVar(&o.duration, "for", 0, "random kills of several runs at once for this `time`")
-	f.Uint64Var(&o.seed, "seed", 1, "the `number` that choices are made from")
+	f.Uint64Var(&o.seed, "seed", 0, "the `number` that choices are made from (default: that of scripts/seed.txt)")
 	f.BoolVar(&o.faults, "faults", false, "only the faults of the machine: disks that fill or fail, power cuts, clocks, another boot")
 	f.StringVar(&o.only, "only", "", "one story, by its `key`")
 	f.StringVar(&o.point, "point", "", "only this fault `point`")
@@ -91,7 +92,11 @@ func parse(args []string, out io.Writer) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
+
 	err := o.check(f.Args())
+	if err == nil && o.seed == 0 {
+		o.seed, _, err = seed.Read(".")
+	}
 	if err != nil {
 		fmt.Fprintf(out, "crashlab: %v\n", err)
 	}

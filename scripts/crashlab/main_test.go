@@ -24,3 +24,18 @@ func TestOptionsThatNameNothing(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
+
+// What is not given a seed has the one of all tests.
+func TestSeed(t *testing.T) {
+	t.Setenv("AGENT_SEED", "7")
+	for seed, args := range map[uint64][]string{7: {"-short"}, 3: {"-short", "-seed", "3"}} {
+		if o, err := parse(args, io.Discard); err != nil || o.seed != seed {
+			t.Errorf("%v: seed %d, %v", args, o.seed, err)
+		}
+	}
+	t.Setenv("AGENT_SEED", "none")
+	var out strings.Builder
+	if _, err := parse([]string{"-short"}, &out); err == nil || !strings.HasPrefix(out.String(), "crashlab: AGENT_SEED: ") {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}

@@ -272,7 +272,7 @@ func crashlab() []rule {
 	worlds := in("marks", "mcp", "story", "plan", "journal", "judge", "model", "machine", "world", "trial", "lab")
 	below := append([]string{"recovery/fault", "host/model/modeltest"}, worlds...)
 	return []rule{
-		{dir: "scripts/crashlab", allow: append(in("control", "random", "fault/..."), below...),
+		{dir: "scripts/crashlab", allow: append(append(in("control", "random", "fault/..."), "scripts/testkit/seed"), below...),
 			why: "main reads the command line and lists the kinds of faults"},
 		{dir: lab + "marks", why: "marks are texts"},
 		{dir: lab + "mcp", why: "the server is a process of its own, which knows nothing of the lab"},

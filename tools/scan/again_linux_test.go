@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // mess changes something of a workspace. beside is a folder next to it.
@@ -131,7 +132,7 @@ func tick(t testing.TB) {
 // knows what was there before; and what is said to have changed is what did. So it is where only
 // what was heard of is looked at.
 func TestAgainAsAnew(t *testing.T) {
-	for seed := range uint64(80) {
+	for seed := range seed.Numbers(t, 80) {
 		againAsAnew(t, seed)
 	}
 }

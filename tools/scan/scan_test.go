@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 	"agent/tools/ignore/ignoretest"
 )
 
@@ -83,7 +84,7 @@ func set(names ...string) tracked {
 // W2.
 func TestListAsGitDoes(t *testing.T) {
 	ignored := 0
-	for seed := range uint64(8) {
+	for seed := range seed.Numbers(t, 8) {
 		r := rand.New(rand.NewPCG(seed, 15))
 		dir := t.TempDir()
 		common := filepath.Join(dir, ".git")

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/scripts/testkit/seed"
 )
 
 // An index finds what a map would find, whatever the order in which its file has the paths.
 func TestIndexFinds(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range seed.Numbers(t, 50) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		names := []string{"d/a", "d/b", "d.x", "d-x/a", "e", "f/g/h"}
 		some := func() (ix index, all map[string]bool) {
