@@ -22,6 +22,7 @@ import (
 	"agent/recovery"
 	"agent/recovery/fault"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // JRN-13: the place, the epoch and the status that a writer saw are what its write is conditional
@@ -324,12 +325,14 @@ func TestProjectionsFollowTheFold(t *testing.T) {
 		}
 		return false
 	})
+	next := seed.Rapid(t)
 	for range 8 { // one is enough, nearly always
 		rapid.Check(t, history)
 		missing = slices.DeleteFunc(missing, func(k journal.Kind) bool { return reached[k] > 0 })
 		if len(missing) == 0 || t.Failed() {
 			return
 		}
+		next()
 	}
 	t.Errorf("no history has a %s: %v", missing, reached)
 }

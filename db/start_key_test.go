@@ -11,6 +11,7 @@ import (
 
 	"agent/db/redact"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // startKeyed creates a run with a start key in a thread of its own.
@@ -28,6 +29,7 @@ func TestStartKeyIsOneRun(t *testing.T) {
 	stores := []*Store{openStore(t, dir), openStore(t, dir)}
 	first := map[string]string{}
 	checks(t, 20)
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.SampledFrom([]string{"", "a", "A", " a", "nightly 2026-11-23", "'; --"}).Draw(t, "key")
 		s := stores[rapid.IntRange(0, 1).Draw(t, "store")]

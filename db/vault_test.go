@@ -23,6 +23,7 @@ import (
 
 	"agent/db/redact"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // canary is a secret that the environment is known to hold. No pattern finds it.
@@ -186,6 +187,7 @@ func TestRestoredIsWhatWasSaid(t *testing.T) {
 	checks(t, 60)
 	s := openStore(t, stateDir(t), knowing)
 	n := 0
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		n++
 		word := rapid.SampledFrom([]string{

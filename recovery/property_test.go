@@ -21,6 +21,7 @@ func chance(seed uint64) func(int, string) int {
 // is found and said: nothing is done twice, nothing runs without its yes, at most one question is
 // open, and the run comes to its end.
 func TestAnyHistory(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		m := newSim(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		m.live()
@@ -103,6 +104,7 @@ func histories() []string {
 // JRN-01, JRN-08: every prefix of a journal is a valid journal. Its next action is always the same.
 // Claimed again, without any evidence, it loses no result and comes to its end.
 func TestEveryPrefix(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		m := newSim(chance(seed))

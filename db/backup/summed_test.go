@@ -8,10 +8,13 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 // The hash is that of the pieces, however the bytes come.
 func TestSummed(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 1000, pieceSize - 1, pieceSize, pieceSize + 1, 3 * pieceSize}), 0, 4).Draw(t, "sizes")
 		var all, out bytes.Buffer

@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 // The automaton finds what looking for every word at every place finds, words within words
 // included.
 func TestAutomatonFindsEveryWord(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab_]{2,5}`), 1, 12, rapid.ID[string]).Draw(t, "words")
 		text := rapid.StringMatching(`[abAB_x]{0,40}`).Draw(t, "text")
@@ -37,6 +40,7 @@ func TestAutomatonFindsEveryWord(t *testing.T) {
 // A text that grows, is forgotten from its beginning, and is now and then shown without its end,
 // has the words that going over all of it finds, in the same order.
 func TestSeenWordsAreThoseOfTheWhole(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab_]{2,5}`), 1, 12, rapid.ID[string]).Draw(t, "words")
 		p := &patterns{words: newAutomaton(words)}

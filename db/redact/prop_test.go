@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 // secretsToPlant are values that the set of a test knows or finds, and that must be seen nowhere.
@@ -112,6 +114,7 @@ func jsonText(t *rapid.T, depth int) string {
 func TestJSONIsRestoredToTheByte(t *testing.T) {
 	known, _ := secretsToPlant()
 	s := New(known)
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) { checkJSON(t, s, []byte(jsonText(t, 3))) })
 }
 
@@ -177,6 +180,7 @@ func checkRestored(t failer, v vault, data, out []byte, secrets []Secret) {
 func TestTextIsRestoredToTheByte(t *testing.T) {
 	known, _ := secretsToPlant()
 	s := New(known)
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) { checkText(t, s, []byte(text().Draw(t, "text"))) })
 }
 
@@ -195,6 +199,7 @@ func checkText(t failer, s *Set, data []byte) {
 func TestStreamShowsWhatTheWholeShows(t *testing.T) {
 	known, _ := secretsToPlant()
 	s := New(known)
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		data := []byte(strings.Join(rapid.SliceOfN(word(), 0, 60).Draw(t, "words"), ""))
 		v := vault{}
@@ -219,6 +224,7 @@ func TestStreamShowsWhatTheWholeShows(t *testing.T) {
 func TestDecodedPiecesAreEnough(t *testing.T) {
 	known := []Known{{"env-a", "tok4dUEiQ9zz"}, {"env-b", "zz AAB77/Qp1"}}
 	k := New(known).search
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"tok4dUE", "iQ9zz", `tok4dU\u0045iQ9`, "%7a", `z\n`, " AAB77", `\/`, "/Qp1", `\\/`, "%2FQp1", "%252F", "&amp;", `\"`, "'", "\n",
 			strings.Repeat("plain text that is long ", 40), strings.Repeat(" ", 250), strings.Repeat(" ", 7)})

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 func fact(run string, seq int64) Event {
@@ -159,6 +160,7 @@ func TestNeighboursMerge(t *testing.T) {
 // STR-05: whatever is published and whenever it is taken, the observer sees the same facts, text
 // and output in the same order.
 func TestMergingLosesNothing(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		h := NewHub()
 		o := h.Observe(0)

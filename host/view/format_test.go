@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/host/view"
+	"agent/scripts/testkit/seed"
 )
 
 // Issue 11, C18: what is printed for a time reads back as that time, rounded to its unit; 1m50s
@@ -20,6 +21,7 @@ func TestDuration(t *testing.T) {
 			t.Errorf("%d: %s, want %s", d, got, want)
 		}
 	}
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(t, "d"))
 		if rapid.Bool().Draw(t, "whole") {

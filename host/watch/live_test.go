@@ -13,12 +13,14 @@ import (
 
 	"agent/host/stream"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // Whatever is written and however rarely an observer looks, what it has put together from frames is
 // the end of what is there, each frame is of whole characters, and a frame that is applied twice
 // changes nothing.
 func TestFramesAddUp(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var gens int64
 		newGen := func() int64 { gens++; return gens }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 // table is a mountinfo of lines "device root point [kind options]".
@@ -87,6 +89,7 @@ func TestOverlayLayers(t *testing.T) {
 // Whatever the mounts and layers are, the search ends.
 func TestShowingEnds(t *testing.T) {
 	path := rapid.SampledFrom([]string{"/", "/a", "/b", "/a/a", "/a/b", "/b/a", "/a/a/a"})
+	seed.Rapid(t)
 	rapid.Check(t, func(r *rapid.T) {
 		var all []mounted
 		for range rapid.IntRange(1, 8).Draw(r, "mounts") {

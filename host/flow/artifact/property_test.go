@@ -11,6 +11,7 @@ import (
 
 	"agent/recovery/flow"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // world is what a file is to be, kept beside what it is.
@@ -42,6 +43,7 @@ func (w *world) wants() journal.ArtifactState {
 func TestAnyDamage(t *testing.T) {
 	b := newBench(t)
 	n := 0
+	seed.Rapid(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		b.copies.Room = FlowLimit // each is a flow of its own

@@ -10,6 +10,7 @@ import (
 
 	"agent/host/flow/file"
 	"agent/recovery/flow"
+	"agent/scripts/testkit/seed"
 )
 
 // Whatever is read, mistakes stand inside the file, in order and with a fix, and what has none is a
@@ -42,6 +43,7 @@ func TestRandomFiles(t *testing.T) {
 		"answer = 'b.md'", "answer = { path = 'x/{name}', min = 3 }", "[answer]", "path = 'b.md'", "[[outputs]]", "each = 'a.json'", "model = 'runbook'", "mode = 'plan'",
 		"on-fail = 'a'", "on-fail = 'ask'", "tries = 2", "redo = 'safe'", "check = { run = 'true' }", "check.run = 'x'", "x = 1", "pass = 'ok'", "rounds = 2", "a.b.c = [{}]", "a = [[1]]",
 	}), 0, 60)
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) { sound(t, strings.Join(lines.Draw(t, "lines"), "\n"), k) })
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 func TestStrings(t *testing.T) {
@@ -20,6 +22,7 @@ func TestStrings(t *testing.T) {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
 	}
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
 		var got string

@@ -8,6 +8,7 @@ import (
 
 	"agent/host/model"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // encode writes a request as the first of its conversation.
@@ -18,6 +19,7 @@ func encode(name string, req model.Request) (encoded, error) {
 // What is kept of one request for the next changes no byte, whatever follows what: a longer
 // conversation, a shorter one, the same with other messages or another system prompt.
 func TestWhatIsKeptChangesNoByte(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"claude-opus-5-5", "claude-opus-4-6", "claude-haiku-4-5", "local"}).Draw(t, "model")
 		e := &encoder{name: name}

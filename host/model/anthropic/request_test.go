@@ -12,6 +12,7 @@ import (
 
 	"agent/host/model"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 func text(s string) journal.Block { return journal.Block{Kind: journal.BlockText, Text: s} }
@@ -167,6 +168,7 @@ func stored(t *rapid.T, messages []journal.Message, escape bool) (out []journal.
 // Issue 3, behaviour 1: the request is a function of the facts. It has the same bytes when it is
 // built again, and when it is built from what the journal kept.
 func TestSameRequestSameBytes(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		req := model.Request{System: "S", Messages: drawStory(t, 3).upTo(1), Tools: []model.ToolSpec{{Name: "f", Schema: json.RawMessage(`{}`)}}}
 		s := drawStory(t, 12)
@@ -190,6 +192,7 @@ func TestSameRequestSameBytes(t *testing.T) {
 // Issue 3, behaviour 1: a later request begins with the bytes of every earlier one, up to the new
 // part.
 func TestEarlierRequestIsPrefix(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStory(t, 12)
 		name := rapid.SampledFrom([]string{"claude-opus-4-6", "claude-haiku-4-5", "local"}).Draw(t, "model")
@@ -221,6 +224,7 @@ func TestEarlierRequestIsPrefix(t *testing.T) {
 
 // What the API demands of a conversation, for any story.
 func TestConversationIsValid(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStory(t, 4)
 		e, err := encode("claude-opus-5-5", model.Request{Messages: s.upTo(len(s.messages))})

@@ -15,6 +15,7 @@ import (
 	"agent/host/model/openai"
 	"agent/host/model/transport"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 // elsewhere sends every request to the test's server, whatever its address says.
@@ -131,6 +132,7 @@ func TestRequestBytesProperty(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			seed.Rapid(t)
 			rapid.Check(t, func(r *rapid.T) {
 				req := conversation(r, h.answer)
 				before := body(r, req)

@@ -10,6 +10,7 @@ import (
 
 	"agent/host/model"
 	"agent/recovery/journal"
+	"agent/scripts/testkit/seed"
 )
 
 func textMessage(role journal.Role, text string) journal.Message {
@@ -42,6 +43,7 @@ func drawn(t *rapid.T) []journal.Message {
 // What is kept of one request for the next changes no byte, whatever follows what.
 func TestWhatIsKeptChangesNoByte(t *testing.T) {
 	for _, p := range []Protocol{Chat, Responses} {
+		seed.Rapid(t)
 		rapid.Check(t, func(t *rapid.T) {
 			encode := func(c *client, req model.Request) ([]byte, error) {
 				if p == Chat {

@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 // Whether a byte counts does not depend on how the connection cuts the stream.
 func TestLineScanInAnyPieces(t *testing.T) {
 	lines := []string{": comment", "event: ping", `data: {"type":"ping"}`, `data: {"type": "keepalive"}`, "", "data: x", "event: delta", "id: 7", "retry: 5", "odd",
 		"data: " + strings.Repeat("long ", 30), ":" + strings.Repeat("c", 100), "event:ping", `data: {"type":"pinging"}`}
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var stream []byte
 		for range rapid.IntRange(1, 12).Draw(t, "lines") {
@@ -132,6 +135,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 // taken out.
 func TestSplitSecretInAnyPieces(t *testing.T) {
 	const secret = `k3y"\é/Secret-1`
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		text := []rune("before " + secret + " between " + secret + " after")
 		var stream bytes.Buffer

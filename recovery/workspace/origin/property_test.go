@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 // world is one file, in which it is known of each line whose it is.
@@ -58,6 +60,7 @@ func all(labelled) bool { return true }
 // in the file once is of who wrote it; and the same versions give the same answer.
 // A2.
 func TestWhoseLines(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{}
 		for range 3 {
@@ -105,6 +108,7 @@ func TestWhoseLines(t *testing.T) {
 
 // The pairs of an alignment are equal lines, and no line has two.
 func TestAligned(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		few := rapid.SliceOfN(rapid.Int32Range(0, 9), 0, 40)
 		a, b := text(few.Draw(t, "a")), text(few.Draw(t, "b"))

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"agent/scripts/testkit/seed"
 )
 
 // draws makes what is known, and commits, out of a few paths, blobs, ids and verbs, so that much of
@@ -101,6 +103,7 @@ func (d draws) lines(c *Commit) {
 // none.
 // EN-34.
 func TestForeignIsNeverLinked(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		d := draws{t}
 		k, c := d.known(), d.commit("foreign ")
@@ -125,6 +128,7 @@ func TestForeignIsNeverLinked(t *testing.T) {
 // under any ids: a forged id adds none.
 // C5, EN-33.
 func TestForgedIdAddsNothing(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		d := draws{t}
 		k, c := d.known(), d.commit("")
@@ -153,6 +157,7 @@ func TestForgedIdAddsNothing(t *testing.T) {
 
 // Which ids checkpoints have changes nothing; nor does asking again, nor the order of the changes.
 func TestRelabelled(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		d := draws{t}
 		k, c := d.known(), d.commit("")
@@ -194,6 +199,7 @@ func renamed(list []string, names map[string]string) []string {
 // a merge has none at all.
 // C1, EN-02.
 func TestOneIdOneCommit(t *testing.T) {
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		d := draws{t}
 		k, c := d.known(), d.commit("")
@@ -213,6 +219,7 @@ func TestOneIdOneCommit(t *testing.T) {
 // ranges there are.
 func TestNothingIsNothing(t *testing.T) {
 	said := 0
+	seed.Rapid(t)
 	rapid.Check(t, func(t *rapid.T) {
 		d := draws{t}
 		k, c := d.known(), d.commit("")

@@ -100,22 +100,34 @@ func Numbers(t Test, n uint64) iter.Seq[uint64] {
 }
 
 // Rapid makes the properties that this process checks from now on draw from the number, unless its
-// command line or environment has a seed for them. Rapid itself draws another one in each run.
-func Rapid(t Test) {
+// command line or environment has a seed for them: rapid itself draws another one in each run. What
+// it returns moves on to a further seed that follows from the number, for whoever checks a property
+// again.
+func Rapid(t Test) (next func()) {
 	t.Helper()
 	own := flag.Lookup("rapid.seed")
 	if own == nil {
 		t.Fatal("the package uses no rapid")
 	}
 	if own.Value.String() != "0" {
-		return
+		return func() {}
 	}
-	number, _, err := Read(".")
+	seed, _, err := Read(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := own.Value.Set(strconv.FormatUint(number, 10)); err != nil {
-		t.Fatal(err)
+
+	set := func(to uint64) {
+		t.Helper()
+		if err := own.Value.Set(strconv.FormatUint(to, 10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(seed)
+	t.Cleanup(func() { set(0) })
+	return func() {
+		seed += 1 << 32 // far away, as rapid takes those that follow for further cases
+		set(seed)
 	}
 }
 

@@ -114,10 +114,17 @@ func TestRapid(t *testing.T) {
 		if err := flag.Set("rapid.seed", "0"); err != nil {
 			t.Fatal(err)
 		}
-		Rapid(t)
 		var values []uint64
-		rapid.Check(t, func(t *rapid.T) { values = append(values, rapid.Uint64().Draw(t, "value")) })
-		return fmt.Sprint(values)
+		draw := func(t *rapid.T) { values = append(values, rapid.Uint64().Draw(t, "value")) }
+		next := Rapid(t)
+		rapid.Check(t, draw)
+		first := fmt.Sprint(values)
+		values = nil
+		next()
+		if rapid.Check(t, draw); fmt.Sprint(values) == first {
+			t.Error("the next seed draws the same")
+		}
+		return first + fmt.Sprint(values)
 	}
 	one := drawn("1")
 	if drawn("1") != one {
@@ -130,7 +137,7 @@ func TestRapid(t *testing.T) {
 	if err := flag.Set("rapid.seed", "5"); err != nil {
 		t.Fatal(err)
 	}
-	Rapid(t)
+	Rapid(t)()
 	if own := flag.Lookup("rapid.seed").Value.String(); own != "5" {
 		t.Errorf("the seed of the command line became %s", own)
 	}
