@@ -81,6 +81,7 @@ func (s *stress) named(ctx context.Context, args []string) ([]pick.Test, error) 
 			}
 			slices.Sort(names)
 		}
+
 		if len(names) == 0 {
 			return nil, fmt.Errorf("the package %s has no tests on this system", folder)
 		}

@@ -130,7 +130,7 @@ func TestSeveralFailures(t *testing.T) {
 	}
 }
 
-// What could not be looked at stays red, and the exit code says that.
+// What could not be looked at stays red, and the exit code shows that.
 func TestCannotLook(t *testing.T) {
 	m := newCompany(t)
 	reds := red("tests", "p", "TestAlways") + red("tests", "p", "TestGood")

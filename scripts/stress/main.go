@@ -8,7 +8,7 @@
 //
 // Each test runs n times beside eight busy loops: a third as it is, a third with GOMAXPROCS=1, a
 // third with GOMAXPROCS=4. Every tenth run is stopped on its way for two seconds. A script is
-// TestScripts/NAME; a package without a test means all of its tests. AGENT_TESTS=whole is set.
+// TestScripts/NAME; a package alone means all of its tests. AGENT_TESTS=whole is set.
 //
 // Without names, it runs the tests that are new or that changed since the last landing
 // (agent/scripts/landed/change); package pick has the rule. With -limit, only as many run as fit in
@@ -106,10 +106,12 @@ func (s *stress) do(ctx context.Context, args []string) (int, error) {
 	flags.BoolVar(&s.race, "race", false, "build the tests with the race detector")
 	flags.DurationVar(&s.timeout, "timeout", 10*time.Minute, "`time` after which a run fails")
 	list := flags.Bool("list", false, "print what would run")
+
 	var f files
 	flags.StringVar(&f.reds, "company", "", "`file` of what failed among all tests, to be tried again")
 	flags.StringVar(&f.shaky, "shaky", "scripts/shaky.txt", "`file` of the tests that were excepted")
 	flags.StringVar(&f.out, "out", "", "`file` for what stays red; standard output without it")
+
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0, errUsage
@@ -119,6 +121,7 @@ func (s *stress) do(ctx context.Context, args []string) (int, error) {
 	if s.n < 1 || *seconds < 0 || s.timeout <= 0 {
 		return 2, fmt.Errorf("nothing would run with -n %d -limit %v -timeout %v", s.n, *seconds, s.timeout)
 	}
+
 	s.limit = time.Duration(*seconds * float64(time.Second))
 	if f.reds != "" {
 		if flags.NArg() > 0 {

@@ -74,7 +74,7 @@ func TestSkips(t *testing.T) { t.Skip("not on this machine") }
 
 func TestWithCases(t *testing.T) { t.Run("one", func(t *testing.T) {}) }
 
-// TestStopped ends in its tenth run only if that is stopped: either it sees that it goes on, or it
+// TestStopped ends in its tenth run only if that is stopped: either it sees that it continues, or it
 // was stopped before it could look, and is old for that reason.
 func TestStopped(t *testing.T) {
 	if runs(t) != 10 {

@@ -34,6 +34,7 @@ func (s *stress) try(ctx context.Context, chosen choice) (int, error) {
 		return 2, err
 	}
 	defer os.RemoveAll(work)
+
 	all, err := s.build(ctx, chosen.tests, work)
 	if err != nil {
 		return 2, err
@@ -48,6 +49,7 @@ func (s *stress) try(ctx context.Context, chosen choice) (int, error) {
 		}
 		return err
 	})
+
 	if failed {
 		return 1, err
 	}
@@ -92,7 +94,8 @@ func (s *stress) each(ctx context.Context, all []*tried) (failed bool, err error
 // within runs every test once, and then, the cheapest first, as many as often as the limit allows.
 func (s *stress) within(ctx context.Context, all []*tried) (failed bool, err error) {
 	repeats := trial.Repeats(s.n)
-	share := s.limit / time.Duration(s.n) // who uses more in one run does not fit as a whole
+	share := s.limit / time.Duration(s.n) // who uses more in one run does not fit n times
+
 	var spent time.Duration
 	var open []*tried
 	for _, one := range all {
@@ -104,6 +107,7 @@ func (s *stress) within(ctx context.Context, all []*tried) (failed bool, err err
 		if err != nil {
 			return failed, err
 		}
+
 		spent += one.CPU
 		switch {
 		case one.Last().Outcome == trial.TooDear:
@@ -122,6 +126,7 @@ func (s *stress) within(ctx context.Context, all []*tried) (failed bool, err err
 			one.left = fmt.Sprintf("run once, which used %v of processor time", before)
 			continue
 		}
+
 		if _, err := one.Go(ctx, repeats[1:], 0); err != nil {
 			return failed, err
 		}
@@ -143,6 +148,7 @@ func (s *stress) report(one *tried, several bool) bool {
 	if several {
 		name = one.test.String()
 	}
+
 	last := one.Last()
 	switch {
 	case last.Outcome == trial.Failed:
@@ -158,13 +164,14 @@ func (s *stress) report(one *tried, several bool) bool {
 	default:
 		fmt.Fprintf(s.stdout, "%s: %d of %d\n", name, one.Count(trial.Passed), s.n)
 	}
+
 	if missed := one.NotHalted(); missed > 0 {
 		fmt.Fprintf(s.stderr, "%s: %d runs ended before they could be stopped\n", name, missed)
 	}
 	return false
 }
 
-// complete says why tests of which none failed have not passed.
+// complete returns the reason for which tests of which none failed have not passed.
 func complete(all []*tried, named bool) error {
 	passed := func(one *tried) bool { return one.Count(trial.Passed) > 0 }
 	if named && !slices.ContainsFunc(all, passed) {

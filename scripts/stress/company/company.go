@@ -2,8 +2,9 @@
 //
 // A red stays red. The one exception is a test that depends on what else the machine does, in a
 // part of the product that nobody has touched: it passes alone, and it passes each of Tries times
-// under load. Its landing goes ahead, with a line that becomes one of scripts/shaky.txt. As long as
-// that line is there the test has no second exception, and with three such lines no test has.
+// under load. It does not hold up its landing, and leaves a line that becomes one of
+// scripts/shaky.txt. As long as that line is there the test has no second exception, and with three
+// such lines no test has.
 package company
 
 import (
@@ -29,7 +30,7 @@ const mostShaky = 3
 const step = "tests"
 
 // finder is a sort of tests that look for what nobody has thought of: a failure is a find, and that
-// it does not come back says nothing.
+// it does not come back proves nothing.
 type finder struct {
 	sort    string
 	folder  string // the package, or one above it
@@ -48,7 +49,7 @@ func finders() []finder {
 	}
 }
 
-// Refuse says why a failure is not tried again, or "" if it may be. Changed reports whether the
+// Refuse returns why a failure is not tried again, or "" if it may be. Changed reports whether the
 // package of the test has changed since the last landing. Shaky are the tests that were excepted
 // before.
 func Refuse(red Red, changed bool, shaky []Line) string {
@@ -58,12 +59,14 @@ func Refuse(red Red, changed bool, shaky []Line) string {
 	if red.Package == "" || red.Test == "" {
 		return "no single test failed"
 	}
+
 	for _, f := range finders() {
 		in := f.folder == "" || red.Package == f.folder || strings.HasPrefix(red.Package, f.folder+"/")
 		if in && regexp.MustCompile(f.pattern).MatchString(red.Test) {
 			return "what " + f.sort + " finds is not tried again"
 		}
 	}
+
 	if changed {
 		return "its package has changed since the last landing"
 	}
@@ -78,7 +81,7 @@ func Refuse(red Red, changed bool, shaky []Line) string {
 	return ""
 }
 
-// AfterAlone says why a test that was run once without load stays red, or "" if it is to be run
+// AfterAlone returns why a test that was run once without load stays red, or "" if it is to be run
 // under load.
 func AfterAlone(r trial.Result, tries int, limit time.Duration) string {
 	switch r.Outcome {
@@ -95,7 +98,7 @@ func AfterAlone(r trial.Result, tries int, limit time.Duration) string {
 	return ""
 }
 
-// AfterLoad says why a test that was run under load stays red, or "" if it is excepted.
+// AfterLoad returns why a test that was run under load stays red, or "" if it is excepted.
 func AfterLoad(results []trial.Result, tries int, limit time.Duration) string {
 	for i, r := range results {
 		switch r.Outcome {

@@ -36,6 +36,7 @@ func Shaky(name, text string, exists func(folder, test string) (bool, error)) ([
 		if text == "" {
 			break
 		}
+
 		at := fmt.Sprintf("%s:%d", name, i+1)
 		parts := form.FindStringSubmatch(line)
 		if parts == nil {
@@ -54,6 +55,7 @@ func Shaky(name, text string, exists func(folder, test string) (bool, error)) ([
 		if !found {
 			return nil, fmt.Errorf("%s: there is no test %s %s", at, l.Package, l.Test)
 		}
+
 		key := l.Package + " " + l.Test
 		if first[key] > 0 {
 			return nil, fmt.Errorf("%s: %s is there twice, first in line %d", at, key, first[key])

@@ -1,5 +1,5 @@
-// Package load keeps a machine busy: processes that do nothing but count, started as children of
-// whoever asks, of the same priority.
+// Package load keeps a machine busy: processes that do nothing but count, children of the one that
+// starts them, of the same priority.
 //
 // Each child reads its standard input, a pipe whose other end the parent holds alone, and ends with
 // it. So the load ends with its parent, whichever way that ends.
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Argument makes a program that calls Spin a busy loop: it is the whole command line of a child.
+// Argument makes a program that calls Spin a busy loop: a child has no other argument.
 const Argument = "-busy-loop"
 
 // ready is what a child writes once it counts.

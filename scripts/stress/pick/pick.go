@@ -3,12 +3,12 @@
 //
 // A test is touched if it is new or differs, or if it reaches, through any number of helpers in the
 // test files of its package, a declaration that is new or differs: a helper, a constant, a type.
-// TestMain is reached by all. Comments, line breaks and the file in which a declaration lies are no
+// TestMain is reached by all. Comments, line breaks and the file of a declaration are no
 // difference.
 //
 // A file below testdata/script is the script of its name, run by TestScripts. Another file below
 // testdata touches the tests that reach a text with its name; if there are none, those that reach a
-// text with the name of a folder in which it lies; and if there are none either, all tests of the
+// text with the name of a folder above it; and if there are none either, all tests of the
 // package. What the product does is no part of this: a changed product is tried by all tests, once.
 package pick
 
@@ -75,6 +75,7 @@ func inPackage(root, folder string, changed []string, was func(name string) ([]b
 	read := func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	}
+
 	names, err := testFiles(root, folder)
 	if err != nil {
 		return nil, err
@@ -83,6 +84,7 @@ func inPackage(root, folder string, changed []string, was func(name string) ([]b
 	if err != nil {
 		return nil, err
 	}
+
 	for _, name := range changed {
 		if strings.HasSuffix(name, "_test.go") && !slices.Contains(names, name) && path.Dir(name) == folder {
 			names = append(names, name) // it was removed; what it had may be in another file now
@@ -100,12 +102,14 @@ func inPackage(root, folder string, changed []string, was func(name string) ([]b
 		if !below {
 			continue
 		}
+
 		if script, ok := scriptName(folder, name); ok && slices.ContainsFunc(present, declares(scripts)) {
 			if _, err := read(name); err == nil { // one that was removed cannot be run
 				found = append(found, Test{Package: folder, Name: scripts + "/" + script})
 			}
 			continue
 		}
+
 		touched = append(touched, mentioning(present, fixture)...)
 	}
 

@@ -88,7 +88,7 @@ func fromSyntax(fset *token.FileSet, unit string, text []byte, decl ast.Decl) []
 	}
 
 	var all []*declaration
-	group := decl.(*ast.GenDecl) // the parser was asked for whole files, which have no bad declarations
+	group := decl.(*ast.GenDecl) // files that were parsed without an error have no other
 	for i, spec := range group.Specs {
 		var names []*ast.Ident
 		switch spec := spec.(type) {
@@ -114,6 +114,7 @@ func fromSyntax(fset *token.FileSet, unit string, text []byte, decl ast.Decl) []
 // look notes what a declaration uses.
 func (d *declaration) look(n ast.Node) {
 	d.names, d.fields = map[string]bool{}, map[string]bool{}
+
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -121,8 +122,10 @@ func (d *declaration) look(n ast.Node) {
 			d.fields[n.Sel.Name] = true
 			ast.Inspect(n.X, visit)
 			return false
+
 		case *ast.Ident:
 			d.names[n.Name] = true
+
 		case *ast.BasicLit:
 			if n.Kind == token.STRING {
 				if text, err := strconv.Unquote(n.Value); err == nil { // the scanner has seen that it is one
@@ -135,7 +138,7 @@ func (d *declaration) look(n ast.Node) {
 	ast.Inspect(n, visit)
 }
 
-// tokens is the source as the compiler's scanner has it, without what only the layout asks for:
+// tokens is the source as the compiler's scanner has it, without what only the layout needs:
 // comments, spaces, and the commas and semicolons in front of a closing bracket.
 func tokens(source []byte) string {
 	var s scanner.Scanner
@@ -178,18 +181,22 @@ func reaching(all, touched []*declaration) []*declaration {
 	if slices.ContainsFunc(touched, (*declaration).runsAlways) {
 		return all
 	}
+
 	found := map[*declaration]bool{}
 	for _, d := range touched {
 		found[d] = true
 	}
+
 	for open := touched; len(open) > 0; {
 		next := open[0]
 		open = open[1:]
+
 		for _, d := range all {
 			uses := d.names[next.name]
 			if next.owner != "" {
 				uses = d.fields[next.name]
 			}
+
 			if uses && !found[d] {
 				if d.runsAlways() {
 					return all
@@ -199,6 +206,7 @@ func reaching(all, touched []*declaration) []*declaration {
 			}
 		}
 	}
+
 	return slices.DeleteFunc(slices.Clone(all), func(d *declaration) bool { return !found[d] })
 }
 
@@ -215,6 +223,7 @@ func mentioning(all []*declaration, fixture string) []*declaration {
 		}
 		return found
 	}
+
 	if found := having(path.Base(fixture)); len(found) > 0 {
 		return found
 	}

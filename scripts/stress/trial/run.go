@@ -32,8 +32,8 @@ type Result struct {
 	Halted  bool // it was stopped, and went on
 }
 
-// Run runs a test once. The process group of the test is stopped after the given time if the repeat
-// says so, and killed when ctx ends or the run becomes too dear.
+// Run runs a test once. The process group of the test is stopped after the given time if that is
+// part of the repeat, and killed when ctx ends or the run becomes too dear.
 func (b Binary) Run(ctx context.Context, name string, r Repeat, stopAfter time.Duration, cond Conditions) (Result, error) {
 	// A file, and no pipe: a process that the test left behind may hold it open for long.
 	output, err := os.CreateTemp("", "stress-output-")
@@ -78,7 +78,7 @@ func (b Binary) Run(ctx context.Context, name string, r Repeat, stopAfter time.D
 	return result, nil
 }
 
-// watch stands beside a process group until its leader ends. The leader is not reaped meanwhile, so
+// watch looks at a process group until its leader ends. The leader is not reaped meanwhile, so
 // its number is that of the group whenever a signal is sent.
 type watch struct {
 	group     int
@@ -108,6 +108,7 @@ func (w *watch) until(ctx context.Context) {
 		defer ticker.Stop()
 		compare = ticker.C
 	}
+
 	interrupted := ctx.Done()
 	for {
 		select {
@@ -116,13 +117,16 @@ func (w *watch) until(ctx context.Context) {
 		case <-halt:
 			w.halted = w.signal(unix.SIGSTOP)
 			resume = time.After(StopTime)
+
 		case <-resume:
 			w.signal(unix.SIGCONT)
+
 		case <-compare:
 			if s, err := stat(w.group); err == nil && s.used > w.dearest && !w.dear {
 				w.dear = true
 				w.kill()
 			}
+
 		case <-interrupted:
 			w.kill()
 			interrupted = nil
@@ -151,6 +155,7 @@ func descendants(pid int) (found []int) {
 	if err != nil {
 		return nil // without it there is the group
 	}
+
 	children := map[int][]int{}
 	for _, e := range entries {
 		child, err := strconv.Atoi(e.Name())
@@ -161,6 +166,7 @@ func descendants(pid int) (found []int) {
 			children[s.parent] = append(children[s.parent], child)
 		}
 	}
+
 	for open := []int{pid}; len(open) > 0; open = open[1:] {
 		found = append(found, children[open[0]]...)
 		open = append(open, children[open[0]]...)
@@ -185,10 +191,12 @@ func stat(pid int) (status, error) {
 	if len(fields) < 15 {
 		return status{}, fmt.Errorf("read /proc/%d/stat: %d fields", pid, len(fields))
 	}
+
 	s := status{state: fields[0]}
 	if s.parent, err = strconv.Atoi(fields[1]); err != nil {
 		return status{}, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
 	}
+
 	for _, f := range fields[11:15] { // utime, stime, cutime, cstime, in hundredths of a second
 		n, err := strconv.ParseInt(f, 10, 64)
 		if err != nil {

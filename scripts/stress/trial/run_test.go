@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process group is stopped once and goes on, and then it is waited for.
+// A process group is stopped once and continued, and then it is waited for.
 func TestStopped(t *testing.T) {
 	cat, input := group(t)
 	w := &watch{group: cat.Process.Pid, stopAfter: time.Millisecond}
