@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -20,7 +19,6 @@ const shapeRecord = "scripts/shape.txt"
 type shapeOptions struct {
 	list   string // the measure of which is listed what counts
 	update string // the measure of which the record is lowered
-	before string // the older record
 }
 
 // parseShape reads the flags behind the name of the check, and returns the arguments behind them.
@@ -29,13 +27,12 @@ func parseShape(args []string) (o shapeOptions, others []string, err error) {
 	flags.SetOutput(io.Discard) // the error names the flag
 	flags.StringVar(&o.list, "v", "", "list what this `measure` counts")
 	flags.StringVar(&o.update, "update", "", "lower the record of this `measure` to its figure")
-	flags.StringVar(&o.before, "before", "", "compare the record with this older `file`, and measure nothing")
 	if err := flags.Parse(args); err != nil {
-		return o, nil, fmt.Errorf("shape: %w: give nothing, or one of -v MEASURE, -update MEASURE and -before FILE", err)
+		return o, nil, fmt.Errorf("shape: %w: give nothing, or one of -v MEASURE and -update MEASURE", err)
 	}
 
 	if flags.NFlag() > 1 {
-		return o, nil, errors.New("shape: only one of -v, -update and -before can be given")
+		return o, nil, errors.New("shape: only one of -v and -update can be given")
 	}
 	if flags.NFlag() == 1 && o == (shapeOptions{}) {
 		return o, nil, errors.New("shape: a flag has an empty value")
@@ -62,9 +59,6 @@ func checkShape(tree fs.FS, o shapeOptions, stdout io.Writer) (violations int, e
 		return report(problems, stdout), nil
 	}
 
-	if o.before != "" {
-		return compareRecords(record, o.before, stdout)
-	}
 	module, err := shape.Load(tree)
 	if err != nil {
 		return 0, err
@@ -81,7 +75,37 @@ func checkShape(tree fs.FS, o shapeOptions, stdout io.Writer) (violations int, e
 	for _, m := range measures {
 		fmt.Fprintln(stdout, record.Row(m))
 	}
-	return report(append(problems, record.Exceeded(measures)...), stdout), nil
+	problems = append(problems, record.Exceeded(measures)...)
+
+	raised, err := raisedSinceLanding(tree, record)
+	if err != nil {
+		return 0, err
+	}
+	return report(append(problems, raised...), stdout), nil
+}
+
+// raisedSinceLanding compares the record with that of the last landing. A tree that keeps no state
+// of before, or had no record then, raises nothing.
+func raisedSinceLanding(tree fs.FS, record shape.Record) ([]shape.Problem, error) {
+	landed, ok := tree.(interface {
+		Was(name string) ([]byte, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+
+	text, err := landed.Was(shapeRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare %s with the last landing: %w", shapeRecord, err)
+	}
+	older, problems := shape.ReadOlder(shapeRecord+" of the last landing", string(text))
+	if len(problems) > 0 {
+		return problems, nil
+	}
+	return record.Raised(older), nil
 }
 
 // report prints problems and counts them.
@@ -110,19 +134,6 @@ func listMeasure(tree fs.FS, name string, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "%s: %s: %s\n", m.Name, shape.Figure(m.Value), m.Help)
 	return nil
-}
-
-// compareRecords compares the record with an older one, which is not part of the tree.
-func compareRecords(record shape.Record, file string, stdout io.Writer) (violations int, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, fmt.Errorf("read the older record: %w", err)
-	}
-	older, problems := shape.ReadOlder(file, string(text))
-	if len(problems) == 0 {
-		problems = record.Raised(older)
-	}
-	return report(problems, stdout), nil
 }
 
 // lowerRecord writes the record with a lower value of one measure.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"agent/scripts/landed/change"
 )
 
 // shapeTree is a module that has all folders that the measures know by name, and a record of it.
@@ -75,7 +78,7 @@ func TestShapeListsWhatCounts(t *testing.T) {
 }
 
 func TestShapeRefusesABrokenRecord(t *testing.T) {
-	for _, args := range [][]string{nil, {"-update", "aliases"}, {"-before", "older.txt"}} {
+	for _, args := range [][]string{nil, {"-update", "aliases"}} {
 		tree := shapeTree()
 		set(tree, shapeRecord, string(tree[shapeRecord].Data)+"aliases 2 0\n")
 		code, output := shapeOf(tree, args...)
@@ -98,25 +101,43 @@ func TestShapeRefusesTablesOfBefore(t *testing.T) {
 	}
 }
 
-func TestShapeComparesWithAnOlderRecord(t *testing.T) {
-	older := filepath.Join(t.TempDir(), "older.txt")
+// landed is a tree with its state at the last landing.
+type landed struct {
+	fstest.MapFS
+	was fstest.MapFS
+}
+
+func (l landed) Was(name string) ([]byte, error) { return fs.ReadFile(l.was, name) }
+
+func TestShapeComparesWithTheLastLanding(t *testing.T) {
+	was := shapeRecord + " of the last landing"
 	for _, c := range []struct {
 		text, want string
 		code       int
 	}{
 		{"aliases 1 0\n", "shape: 0 violations\n", 0},
+		{"", "shape: 0 violations\n", 0},
 		{"aliases 0 0\n", "scripts/shape.txt:2: aliases was raised from 0 to 1: give the reason in a new sentence behind #\nshape: 1 violations\n", 1},
-		{"aliases\n", older + ":1: a line is \"name value goal # sentence\", and this one has 1 fields before the #\nshape: 1 violations\n", 1},
+		{"aliases\n", was + ":1: a line is \"name value goal # sentence\", and this one has 1 fields before the #\nshape: 1 violations\n", 1},
 	} {
-		if err := os.WriteFile(older, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
+		tree := landed{shapeTree(), fstest.MapFS{}}
+		if c.text != "" {
+			set(tree.was, shapeRecord, c.text)
 		}
-		if code, output := shapeOf(shapeTree(), "-before", older); code != c.code || output != c.want {
-			t.Errorf("exit code %d, output:\n%swant:\n%s", code, output, c.want)
+		var stdout, stderr strings.Builder
+		if code := run(tree, []string{"shape"}, &stdout, &stderr); code != c.code || !strings.HasSuffix(stdout.String(), c.want) {
+			t.Errorf("exit code %d, output:\n%s%swant:\n%s", code, &stdout, &stderr, c.want)
 		}
 	}
-	if code, output := shapeOf(shapeTree(), "-before", older+".none"); code != 2 || !strings.Contains(output, "read the older record: open ") {
-		t.Errorf("an older record that is not there: exit code %d, output:\n%s", code, output)
+}
+
+// Where the last landing cannot be found, nothing is compared with, and that is not a pass.
+func TestShapeNeedsTheLastLanding(t *testing.T) {
+	t.Setenv(change.Folder, t.TempDir())
+	var stdout, stderr strings.Builder
+	code := run(onDisk(t, shapeTree()), []string{"shape"}, &stdout, &stderr)
+	if want := "compare scripts/shape.txt with the last landing: landed: read the folder"; code != 2 || !strings.HasPrefix(stderr.String(), want) {
+		t.Errorf("exit code %d, output:\n%s%swant %q", code, &stdout, &stderr, want)
 	}
 }
 
@@ -192,7 +213,7 @@ func TestShapeThatCannotLook(t *testing.T) {
 		"unknown flag":     {nil, []string{"-x"}, "shape: flag provided but not defined: -x: give nothing, or one of -v MEASURE"},
 		"flag without one": {nil, []string{"-update"}, "shape: flag needs an argument: -update"},
 		"an empty value":   {nil, []string{"-v", ""}, "shape: a flag has an empty value"},
-		"two flags":        {nil, []string{"-v", "lines", "-update", "aliases"}, "shape: only one of -v, -update and -before can be given"},
+		"two flags":        {nil, []string{"-v", "lines", "-update", "aliases"}, "shape: only one of -v and -update can be given"},
 		"unknown check":    {nil, []string{"words"}, `unknown check "words": there are imports, forms, proofs and shape`},
 		"read-only":        {func(tree fstest.MapFS) { set(tree, "host/command/serve.go", "package command\n") }, []string{"-update", "aliases"}, "write scripts/shape.txt: this tree is read-only"},
 	} {

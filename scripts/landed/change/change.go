@@ -111,11 +111,12 @@ func read(root, folder string) (Change, error) {
 	files, err2 := os.ReadFile(filepath.Join(folder, "files"))
 	count, err3 := os.ReadFile(filepath.Join(folder, "commits"))
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return Change{}, fmt.Errorf("landed: read the folder that %s names: %w", Folder, err)
+		// Not wrapped: a missing file of the folder is no file that Base does not have.
+		return Change{}, fmt.Errorf("landed: read the folder that %s names: %v", Folder, err)
 	}
 	commits, err := strconv.Atoi(strings.TrimSpace(string(count)))
 	if err != nil {
-		return Change{}, fmt.Errorf("landed: read the folder that %s names: commits: %w", Folder, err)
+		return Change{}, fmt.Errorf("landed: read the folder that %s names: commits: %v", Folder, err)
 	}
 
 	c := Change{Base: strings.TrimSpace(string(base)), Commits: commits, Files: lines(string(files)), root: root}

@@ -187,8 +187,12 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, base := landed(t)
 			one.do(r, base)
-			if _, err := change.Find(r.root); err == nil || !strings.Contains(err.Error(), one.want) {
-				t.Errorf("got %v, want %q", err, one.want)
+			_, err := change.Find(r.root)
+			if err == nil || !strings.Contains(err.Error(), one.want) {
+				t.Fatalf("got %v, want %q", err, one.want)
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				t.Error("that looks as if the last landing had no such file")
 			}
 		})
 	}
@@ -212,7 +216,11 @@ func TestShallowClone(t *testing.T) {
 // A folder that is not what Write made is refused, and not taken for an empty change.
 func TestBrokenFolder(t *testing.T) {
 	t.Setenv(change.Folder, t.TempDir())
-	if _, err := change.Find("."); err == nil || !strings.Contains(err.Error(), "landed: read the folder that AGENT_CHANGE names: ") {
+	_, err := change.Find(".")
+	if err == nil || !strings.Contains(err.Error(), "landed: read the folder that AGENT_CHANGE names: ") {
 		t.Errorf("got %v", err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Error("that looks as if the last landing had no such file")
 	}
 }

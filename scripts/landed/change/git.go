@@ -16,7 +16,7 @@ import (
 func fromGit(root string) (Change, error) {
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(List)))
 	if err != nil {
-		return Change{}, fmt.Errorf("landed: %w", err)
+		return Change{}, fmt.Errorf("landed: %v", err) // not wrapped: Base not having a file is another error
 	}
 	list, err := parseList(string(text))
 	if err != nil {
