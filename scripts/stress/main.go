@@ -17,7 +17,7 @@
 //
 // It exits 0 if all passed; 1 if one failed, with its output and the command that repeats it; 2 if
 // nothing ran, if what was asked for is not there or skips itself, or if there was no load. The
-// processor time of the busy loops is appended to the file that AGENT_CPU_APART names.
+// processor time of the busy loops is appended, in seconds, to the file that AGENT_CPU_APART names.
 //
 // With -company, the file has what failed in a run of .ci/run, a JSON object a line with step,
 // package, test and output. Package company has the rule by which a test is tried again and
@@ -168,6 +168,6 @@ func keepApart(file string, used time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("keep the processor time of the load: %w", err)
 	}
-	_, err = f.WriteString("stress " + strconv.FormatFloat(used.Seconds(), 'f', 2, 64) + "\n")
+	_, err = f.WriteString(strconv.FormatFloat(used.Seconds(), 'f', 2, 64) + "\n")
 	return errors.Join(err, f.Close())
 }
