@@ -11,7 +11,7 @@ import (
 // checkImports finds the imports of one file that its folder's rule does not allow, and what in
 // recovery is not pure. Tests are bound as well, with two exceptions: those of main and
 // host/command stand above the whole tree and may look into all of it, the database file included;
-// and a test of recovery may use what it needs to test with.
+// and a test of recovery may use what it needs to test with. All of them have testkit.
 func checkImports(s *source) []finding {
 	if s.syntax == nil || unbound(s.dir) {
 		return nil
@@ -53,6 +53,9 @@ func pure(s *source) bool {
 	}
 	return within(s.dir, "recovery") && !within(s.dir, "recovery/fault") && !s.test
 }
+
+// testkit waits for events, and looks at time for the tests: every one of them may import it.
+const testkit = "scripts/testkit"
 
 // lineDiff compares two texts, from its arguments alone.
 const lineDiff = "github.com/rogpeppe/go-internal/diff"
