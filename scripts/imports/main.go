@@ -1,12 +1,13 @@
 // Command imports checks the rules of this repository that the compiler does not know.
 //
-//	go run ./scripts/imports [-root DIR] [imports|forms|proofs|shape]...
+//	go run ./scripts/imports [-root DIR] [imports|forms|proofs|times|shape]...
 //
 // "imports" is who may import whom, and what keeps recovery pure; rules.go is the table. "forms" is
 // the few forms of code, tests and comments that are refused. "proofs" is which test proves what is
-// promised of flows and of checkpoints; scripts/proofs.txt is the list. Without an argument the
-// first two run. Every violation is printed as path:line with its reason. It exits 1 on a
-// violation, and 2 when it could not look.
+// promised of flows and of checkpoints; scripts/proofs.txt is the list. "times" is what makes the
+// outcome of a test depend on the speed of the machine. Without an argument the first two run.
+// Every violation is printed as path:line with its reason. It exits 1 on a violation, and 2 when it
+// could not look.
 //
 // "shape" prints what the form of the main module measures. Six of the figures have a record,
 // scripts/shape.txt, and may be 2 % above it. A record that is higher than at the last landing needs
@@ -98,8 +99,8 @@ func parse(args []string) (names []string, options shapeOptions, err error) {
 	}
 
 	for _, name := range names {
-		if !slices.Contains([]string{"imports", "forms", "proofs", "shape"}, name) {
-			return nil, options, fmt.Errorf("unknown check %q: there are imports, forms, proofs and shape", name)
+		if !slices.Contains([]string{"imports", "forms", "proofs", "times", "shape"}, name) {
+			return nil, options, fmt.Errorf("unknown check %q: there are imports, forms, proofs, times and shape", name)
 		}
 	}
 	return names, options, nil
@@ -119,6 +120,8 @@ func checkSources(tree fs.FS, name string, sources func() ([]*source, error), st
 		found = slices.Concat(each(list, checkForms), checkState(list), each(list, checkBuilds))
 	case "proofs":
 		found = checkProofs(tree, list)
+	case "times":
+		found = checkTimes(tree, list, os.Getenv(changeFolder))
 	}
 
 	for _, f := range found {

@@ -214,7 +214,7 @@ func TestShapeThatCannotLook(t *testing.T) {
 		"flag without one": {nil, []string{"-update"}, "shape: flag needs an argument: -update"},
 		"an empty value":   {nil, []string{"-v", ""}, "shape: a flag has an empty value"},
 		"two flags":        {nil, []string{"-v", "lines", "-update", "aliases"}, "shape: only one of -v and -update can be given"},
-		"unknown check":    {nil, []string{"words"}, `unknown check "words": there are imports, forms, proofs and shape`},
+		"unknown check":    {nil, []string{"words"}, `unknown check "words": there are imports, forms, proofs, times and shape`},
 		"read-only":        {func(tree fstest.MapFS) { set(tree, "host/command/serve.go", "package command\n") }, []string{"-update", "aliases"}, "write scripts/shape.txt: this tree is read-only"},
 	} {
 		t.Run(name, func(t *testing.T) {

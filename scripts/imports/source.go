@@ -50,6 +50,7 @@ func (s *source) at(pos token.Pos, format string, args ...any) finding {
 // rules. Testdata and hidden folders but .github are not.
 func load(tree fs.FS) ([]*source, error) {
 	var sources []*source
+	fset := token.NewFileSet() // one for all, as the type checker wants it
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -64,7 +65,7 @@ func load(tree fs.FS) ([]*source, error) {
 		if ext != "" && !slices.Contains([]string{".go", ".sql", ".md", ".sh", ".bash"}, ext) {
 			return nil
 		}
-		src, err := read(tree, name)
+		src, err := read(fset, tree, name)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
@@ -87,12 +88,12 @@ func skipDir(base string) bool {
 	return base == "testdata" || base == "vendor" || base == "node_modules"
 }
 
-func read(tree fs.FS, name string) (*source, error) {
+func read(fset *token.FileSet, tree fs.FS, name string) (*source, error) {
 	text, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return nil, err
 	}
-	src := &source{path: name, dir: path.Dir(name), text: text, fset: token.NewFileSet()}
+	src := &source{path: name, dir: path.Dir(name), text: text, fset: fset}
 	if path.Ext(name) != ".go" {
 		return src, nil
 	}
