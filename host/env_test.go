@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -151,7 +150,7 @@ func (c *crowded) env(ctx context.Context, r journal.RunCreated) (drive.Env, err
 		return drive.Env{}, err
 	}
 	def := mcp.Server{
-		Name: "srv", From: mcp.FromPerson, Trusted: true, Command: c.fixture, Args: []string{"-marker", filepath.Join(r.Folder, "pids")},
+		Name: "srv", From: mcp.FromPerson, Trusted: true, Command: c.fixture, Args: []string{"-marker", filepath.Join(r.Folder, "servers")},
 		Call: time.Minute, Start: time.Minute,
 	}
 	set := c.pool.Start(ctx, []mcp.Server{def}, mcp.Options{Folder: r.Folder, Level: "none", Pinned: r.Setup.Servers}, func(s mcp.Started) {
@@ -190,12 +189,12 @@ func (c *crowded) env(ctx context.Context, r journal.RunCreated) (drive.Env, err
 func (c *crowded) onlyFirstServerLives() {
 	c.t.Helper()
 	for i, folder := range c.folders {
-		pids := toolstest.ServersOf(c.t, folder)
-		if len(pids) != 1 {
-			c.t.Errorf("the server of folder %d was started %d times for two runs", i, len(pids))
+		servers := toolstest.ServersOf(c.t, folder)
+		if len(servers) != 1 {
+			c.t.Errorf("the server of folder %d was started %d times for two runs", i, len(servers))
 			continue
 		}
-		if live := syscall.Kill(pids[0], 0) == nil; live != (i == asksHere/2) {
+		if live := servers[0].Alive(); live != (i == asksHere/2) {
 			c.t.Errorf("the server of folder %d lives: %v", i, live)
 		}
 	}
@@ -204,9 +203,9 @@ func (c *crowded) onlyFirstServerLives() {
 func (c *crowded) everyServerEnded() {
 	c.t.Helper()
 	for i, folder := range c.folders {
-		for _, pid := range toolstest.ServersOf(c.t, folder) {
-			if syscall.Kill(pid, 0) == nil {
-				c.t.Errorf("server %d of folder %d lives on after its last run", pid, i)
+		for _, server := range toolstest.ServersOf(c.t, folder) {
+			if server.Alive() {
+				c.t.Errorf("the server of folder %d, %s, lives on after its last run", i, server)
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"agent/recovery/journal"
 )
@@ -69,24 +68,5 @@ func TestElicitNobody(t *testing.T) {
 		if r, err := b.call("ask", "", call{ask: ask}); err != nil || r.Content != `{"action":"cancel"}` {
 			t.Errorf("%+v %v", r, err)
 		}
-	}
-}
-
-// The time that a person takes is not the call's.
-func TestElicitPatience(t *testing.T) {
-	folder := t.TempDir()
-	def := define(t, folder)
-	def.Call = 400 * time.Millisecond
-	b := start(t, folder, def)
-	r, err := b.call("ask", "", call{ask: func(ctx context.Context, _ journal.Question) (json.RawMessage, error) {
-		select {
-		case <-time.After(900 * time.Millisecond):
-			return json.RawMessage(`"decline"`), nil
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}})
-	if err != nil || r.Content != `{"action":"decline"}` {
-		t.Errorf("%+v %v", r, err)
 	}
 }

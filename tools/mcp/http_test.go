@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit"
 	"agent/scripts/testkit/testbin"
 	"agent/tools/mcp"
 )
@@ -26,7 +27,7 @@ func serve(t *testing.T, flags ...string) (address, folder string) {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()         // it was killed
 	})
-	until(t, "the server", func() bool { _, err := os.Stat(file); return err == nil })
+	testkit.Until(t, "the server wrote its address", func() bool { _, err := os.Stat(file); return err == nil })
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestHTTP(t *testing.T) {
 	b.want("change", "", "changed")
 	// The notice of the change comes in another stream than the result of the call that made it,
 	// and so maybe later.
-	until(t, "the notice of the change", func() bool {
+	testkit.Until(t, "the notice of the change comes", func() bool {
 		_, err := b.call("echo", "", call{})
 		return err != nil && strings.Contains(err.Error(), "changed what it says of tool echo")
 	})

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit"
 	"agent/tools"
 	"agent/tools/mcp"
 	"agent/tools/toolstest"
@@ -26,7 +26,7 @@ func TestPool(t *testing.T) {
 	begin := func(folder string, pinned []journal.ServerPin) *mcp.Set {
 		t.Helper()
 		o := mcp.Options{Folder: folder, Environ: []string{"PATH=/usr/bin:/bin"}, Version: "test", Level: "none", Pinned: pinned}
-		set := pool.Start(ctx, []mcp.Server{define(t, folder, "-marker", filepath.Join(folder, "pids"))}, o, func(s mcp.Started) {
+		set := pool.Start(ctx, []mcp.Server{define(t, folder, "-marker", filepath.Join(folder, "servers"))}, o, func(s mcp.Started) {
 			if s.Err != nil {
 				t.Fatal(s.Err)
 			}
@@ -61,13 +61,13 @@ func TestPool(t *testing.T) {
 	}
 	first.Close()
 	first.Close()
-	if !alive(toolstest.ServersOf(t, folder)[0]) {
+	if !toolstest.ServersOf(t, folder)[0].Alive() {
 		t.Error("the shared server ended with the first of its two runs")
 	}
 	second.Close()
 	elsewhere.Close()
-	until(t, "the ends of both servers", func() bool {
-		return !alive(toolstest.ServersOf(t, folder)[0]) && !alive(toolstest.ServersOf(t, other)[0])
+	testkit.Until(t, "both servers end", func() bool {
+		return !toolstest.ServersOf(t, folder)[0].Alive() && !toolstest.ServersOf(t, other)[0].Alive()
 	})
 	begin(folder, nil)
 	if n := len(toolstest.ServersOf(t, folder)); n != 2 {
@@ -85,7 +85,7 @@ func TestServersOfTheRunBefore(t *testing.T) {
 	begin := func(folder string, taken func()) *mcp.Set {
 		t.Helper()
 		o := mcp.Options{Folder: folder, Environ: []string{"PATH=/usr/bin:/bin"}, Version: "test", Level: "none", Taken: taken}
-		set := pool.Start(ctx, []mcp.Server{define(t, folder, "-marker", filepath.Join(folder, "pids"))}, o, func(s mcp.Started) {
+		set := pool.Start(ctx, []mcp.Server{define(t, folder, "-marker", filepath.Join(folder, "servers"))}, o, func(s mcp.Started) {
 			if s.Err != nil {
 				t.Error(s.Err)
 			}
@@ -95,17 +95,17 @@ func TestServersOfTheRunBefore(t *testing.T) {
 	}
 	first := begin(folder, nil)
 	second := begin(folder, first.Close)
-	if all := toolstest.ServersOf(t, folder); len(all) != 1 || !alive(all[0]) {
+	if all := toolstest.ServersOf(t, folder); len(all) != 1 || !all[0].Alive() {
 		t.Errorf("the server of both runs was started as %v", all)
 	}
 	var asked bool
 	begin(other, func() {
 		asked = true
 		second.Close()
-		if alive(toolstest.ServersOf(t, folder)[0]) {
+		if toolstest.ServersOf(t, folder)[0].Alive() {
 			t.Error("the server of the run before is still there")
 		}
-		if _, err := os.Stat(filepath.Join(other, "pids")); err == nil {
+		if _, err := os.Stat(filepath.Join(other, "servers")); err == nil {
 			t.Error("the next run's server was started first")
 		}
 	})
@@ -124,7 +124,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 	pool := mcp.NewPool()
 	begin := func() (*mcp.Set, error) {
 		var err error
-		def := define(t, folder, "-marker", filepath.Join(folder, "pids"), "-mode", "stuck", "-gate", gate)
+		def := define(t, folder, "-marker", filepath.Join(folder, "servers"), "-mode", "stuck", "-gate", gate)
 		set := pool.Start(ctx, []mcp.Server{def}, mcp.Options{Folder: folder, Level: "none"}, func(s mcp.Started) { err = s.Err })
 		t.Cleanup(set.Close)
 		return set, err
@@ -146,7 +146,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		}
 		done <- err
 	}()
-	until(t, "the call", func() bool { return strings.Contains(b.logged(), "note kept") })
+	testkit.Until(t, "the call is under way", func() bool { return strings.Contains(b.logged(), "note kept") })
 	if err := os.WriteFile(gate+".unlisted", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -163,5 +163,3 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		t.Errorf("the server was started as %v", all)
 	}
 }
-
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

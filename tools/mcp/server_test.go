@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/recovery/journal"
+	"agent/scripts/testkit"
 	"agent/tools/mcp"
 )
 
@@ -163,7 +164,7 @@ func TestHangs(t *testing.T) {
 	if err == nil || r.Applied != "" || !strings.Contains(err.Error(), "did not answer within 300ms and was asked to stop") {
 		t.Errorf("%+v %v", r, err)
 	}
-	until(t, "the server to hear that it should stop", func() bool { return strings.Contains(b.logged(), "cancelled") })
+	testkit.Until(t, "the server hears that it should stop", func() bool { return strings.Contains(b.logged(), "cancelled") })
 	b.want("echo", "alive", "alive")
 }
 
@@ -172,15 +173,18 @@ func TestStopped(t *testing.T) {
 	b := one(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("asked to stop")
+	ended := make(chan struct{})
 	go func() {
-		until(t, "the call", func() bool { return strings.Contains(b.logged(), "hang") })
-		cancel(why)
+		defer close(ended)
+		r, err := b.call("hang", "", call{ctx: ctx})
+		if !errors.Is(err, why) || r.Applied != "" {
+			t.Errorf("%+v %v", r, err)
+		}
 	}()
-	r, err := b.call("hang", "", call{ctx: ctx})
-	if !errors.Is(err, why) || r.Applied != "" {
-		t.Errorf("%+v %v", r, err)
-	}
-	until(t, "the server to hear that it should stop", func() bool { return strings.Contains(b.logged(), "cancelled") })
+	testkit.Until(t, "the call is under way", func() bool { return strings.Contains(b.logged(), "hang") })
+	cancel(why)
+	<-ended
+	testkit.Until(t, "the server hears that it should stop", func() bool { return strings.Contains(b.logged(), "cancelled") })
 }
 
 // A server that floods is cut off, and memory does not grow with what it sends.
@@ -192,9 +196,16 @@ func TestFloods(t *testing.T) {
 	}
 	b.want("echo", "alive", "alive")
 
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := b.call("pour", "", call{ctx: ctx}); err == nil {
+	poured := make(chan error, 1)
+	go func() {
+		_, err := b.call("pour", "", call{ctx: ctx})
+		poured <- err
+	}()
+	testkit.Until(t, "much has poured", func() bool { return strings.Contains(b.logged(), "pour") })
+	cancel()
+	if err := <-poured; err == nil {
 		t.Error("it poured for ever and was not stopped")
 	}
 	var m runtime.MemStats

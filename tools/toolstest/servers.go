@@ -1,27 +1,29 @@
 package toolstest
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
+
+	"agent/tools/process"
 )
 
-// ServersOf are the processes that were started as the MCP server of a folder: each one notes its
-// number there.
-func ServersOf(t *testing.T, folder string) (pids []int) {
+// ServersOf are the processes that were started as the MCP server of a folder: each one notes there
+// who it is.
+func ServersOf(t *testing.T, folder string) (servers []process.Identity) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "pids"))
+	text, err := os.ReadFile(filepath.Join(folder, "servers"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range strings.Fields(string(text)) {
-		pid, err := strconv.Atoi(word)
-		if err != nil {
+	for line := range strings.Lines(string(text)) {
+		var one process.Identity
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
 			t.Fatal(err)
 		}
-		pids = append(pids, pid)
+		servers = append(servers, one)
 	}
-	return pids
+	return servers
 }

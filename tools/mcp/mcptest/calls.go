@@ -85,7 +85,10 @@ func (s *server) misbehave(name string, token json.RawMessage) (any, any) {
 		}
 		s.out.Write([]byte("\"}}\n"))
 	case "pour":
-		for {
+		for n := 1; ; n++ {
+			if n == 2500 { // more than a client takes in a second
+				note(s.log, name)
+			}
 			s.notify("notifications/progress", object{"progressToken": token, "progress": 1, "message": strings.Repeat("x", 1000)})
 		}
 	case "garbage":

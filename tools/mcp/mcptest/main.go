@@ -4,9 +4,9 @@
 //
 //	mcptest [-marker FILE] [-log FILE] [-mode MODE] [-http FILE]
 //
-// -marker makes a file when it starts, and adds a line to it. -log adds a line for each call that
-// acts. -http serves streamable HTTP on a free port of this machine instead of stdio, and writes
-// its address to the file.
+// -marker makes a file when it starts, and adds a line to it with the identity of its process, as
+// JSON. -log adds a line for each call that acts. -http serves streamable HTTP on a free port of
+// this machine instead of stdio, and writes its address to the file.
 //
 // Modes: "" works; "silent" never answers; "slow" waits with its first answer until the file -gate
 // is there, and "stuck" with the answers of echo and mail; "garbage" logs to stdout; "dies" ends at
@@ -25,6 +25,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"agent/tools/process"
 )
 
 type message struct {
@@ -61,7 +63,11 @@ func Main(args []string, stderr io.Writer) int {
 		return 2
 	}
 	if *marker != "" {
-		note(*marker, fmt.Sprintf("%d", os.Getpid()))
+		self, err := json.Marshal(process.Self())
+		if err != nil {
+			panic(err) // numbers and texts always encode
+		}
+		note(*marker, string(self))
 	}
 	switch s.mode {
 	case "dies":
