@@ -11,11 +11,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
 	"agent/host/model/modeltest"
 	"agent/host/serve"
+	"agent/scripts/testkit"
 )
 
 // part is a part of a topic, from its heading to the next.
@@ -133,13 +134,9 @@ func TestServerExamples(t *testing.T) {
 // asks waits until a run asks something.
 func (f *servedFolder) asks() {
 	f.t.Helper()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(askServer(f.t, f.home, "GET", "/v1/pending", ""), `"id":"p-`); <-again.C {
-		if time.Now().After(deadline) {
-			f.t.Fatal("nothing is asked")
-		}
-	}
+	testkit.Until(f.t, "a run asks something", func() bool {
+		return strings.Contains(askServer(f.t, f.home, "GET", "/v1/pending", ""), `"id":"p-`)
+	})
 }
 
 // cron carries a crontab out as cron does, twice: the run is one.
@@ -219,7 +216,9 @@ func TestServeStartEdges(t *testing.T) {
 		if err := json.Unmarshal(out, &v); err != nil || v.Run.Owner.PID == 0 {
 			t.Fatalf("%s, %v", out, err)
 		}
-		end(t, v.Run.Owner.PID)
+		if err := syscall.Kill(v.Run.Owner.PID, syscall.SIGINT); err != nil { // as a person stops what drives it
+			t.Fatal(err)
+		}
 	}
 	f.until(stopped, "interrupted")
 	if err := os.Remove(dir); err != nil {
@@ -227,16 +226,4 @@ func TestServeStartEdges(t *testing.T) {
 	}
 	refused("/v1/runs", `{"prompt":"more","thread":"`+of.Run.Thread+`","runbook":true}`, 422, "folder_gone", `"agent run --thread `+of.Run.Thread+` --dir FOLDER"`)
 	refused("/v1/runs/"+stopped+"/resume", `{}`, 422, "folder_gone", `"agent resume --dir FOLDER `+stopped+`"`)
-}
-
-// end has a driver end its run as a person does who stops the process.
-func end(t *testing.T, pid int) {
-	t.Helper()
-	p, err := os.FindProcess(pid)
-	if err == nil {
-		err = p.Signal(os.Interrupt)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -15,7 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"agent/scripts/testkit"
 )
 
 // served is a state folder with servers that come and go.
@@ -111,17 +112,9 @@ func (f *servedFolder) start(prompt string) (status int, run string, err error) 
 // waits until a run is in a status.
 func (f *servedFolder) until(run, status string) {
 	f.t.Helper()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-again.C {
-		got := askServer(f.t, f.home, "GET", "/v1/runs/"+run, "")
-		if strings.Contains(got, fmt.Sprintf(`"status":%q`, status)) {
-			return
-		}
-		if time.Now().After(deadline) {
-			f.t.Fatal(got)
-		}
-	}
+	testkit.Until(f.t, "run "+run+" is "+status, func() bool {
+		return strings.Contains(askServer(f.t, f.home, "GET", "/v1/runs/"+run, ""), fmt.Sprintf(`"status":%q`, status))
+	})
 }
 
 // Whoever is killed between a request and its answer, server or driver, at any point: asked again

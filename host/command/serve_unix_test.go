@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"agent/scripts/testkit"
 )
 
 // The binary serves a folder in which nothing was ever run, refuses a second server by naming the
@@ -75,16 +77,10 @@ func TestServe(t *testing.T) {
 	if got := ask("POST", "/v1/pending/"+waiting.Request.ID+"/answer", `{"answer":"second"}`); !strings.Contains(got, `"answer":"second"`) || !strings.Contains(got, "(api)") {
 		t.Error(got)
 	}
-	for again := time.NewTicker(20 * time.Millisecond); ; <-again.C { // it goes on by itself
+	testkit.Until(t, "the run goes on by itself", func() bool {
 		got := ask("GET", "/v1/runs/"+waiting.Run, "")
-		if strings.Contains(got, `"status":"completed"`) && strings.Contains(got, `"detached":true`) {
-			again.Stop()
-			break
-		}
-		if t.Context().Err() != nil {
-			t.Fatal(got)
-		}
-	}
+		return strings.Contains(got, `"status":"completed"`) && strings.Contains(got, `"detached":true`)
+	})
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

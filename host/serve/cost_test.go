@@ -14,6 +14,7 @@ import (
 
 	"agent/host/app"
 	"agent/recovery/journal"
+	"agent/scripts/testkit"
 )
 
 // Where a run stands is the same whether it is read whole or kept and read on, and who asks again
@@ -135,7 +136,7 @@ func TestStalledObserversCostLittle(t *testing.T) {
 	first.until("run.state")
 	release := make(chan struct{})
 	var reached, ended sync.WaitGroup
-	before, goroutines := memory(), runtime.NumGoroutine()
+	before := memory()
 	for range observers {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/runs/"+run+"/events?after=1", nil)
 		r.Header.Set("Authorization", "Bearer "+w.token)
@@ -155,14 +156,9 @@ func TestStalledObserversCostLittle(t *testing.T) {
 	}
 	close(release)
 	ended.Wait()
-	// What watched their reads ends a moment after them; what is left behind never does.
-	for over := time.After(time.Minute); runtime.NumGoroutine() > goroutines+5; runtime.Gosched() {
-		select {
-		case <-over:
-			t.Fatalf("%d goroutines once they are gone, %d before", runtime.NumGoroutine(), goroutines)
-		default:
-		}
-	}
+	first.close()
+	testkit.NoneLeft(t, "agent/host/serve.feeds.")
+	testkit.NoneLeft(t, "agent/host/watch.(*Feed).Next")
 }
 
 // memory is what is in use after everything else was let go of.

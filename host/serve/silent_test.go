@@ -11,19 +11,8 @@ import (
 	"time"
 
 	"agent/host/watch"
+	"agent/scripts/testkit"
 )
-
-// until waits until something holds.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	again := time.NewTicker(time.Millisecond)
-	defer again.Stop()
-	for limit := time.Now().Add(patience); !holds(); <-again.C {
-		if time.Now().After(limit) {
-			t.Fatal(what)
-		}
-	}
-}
 
 // silent opens a stream of which nothing is ever read.
 func (w *world) silent(path string) {
@@ -37,7 +26,7 @@ func (w *world) silent(path string) {
 	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+w.token+"\r\n\r\n"); err != nil {
 		w.t.Fatal(err)
 	}
-	until(w.t, "the stream does not open", func() bool { return len(w.s.streams) > open })
+	testkit.Until(w.t, "the stream opens", func() bool { return len(w.s.streams) > open })
 }
 
 // An observer that reads nothing is closed, of a run and of the list, and one beside it that reads
@@ -52,16 +41,16 @@ func TestSilentObserversAreClosed(t *testing.T) {
 	reads, _ := w.stream("/v1/runs/" + run + "/events")
 	reads.until("run.state")
 	w.silent("/v1/runs/" + run + "/events?after=0")
-	until(t, "it watches the run for ever", func() bool { return len(w.s.streams) == 1 })
+	testkit.Until(t, "it stops to watch the run", func() bool { return len(w.s.streams) == 1 })
 	w.add(run, turn(run, 201, "more", "printed")...)
 	reads.until("turn.settled")
 	reads.close()
-	until(t, "the reader is gone", func() bool { return len(w.s.streams) == 0 })
+	testkit.Until(t, "no stream is left", func() bool { return len(w.s.streams) == 0 })
 
 	list, _ := w.stream("/v1/events")
 	list.until(watch.TypeServer)
 	w.silent("/v1/events")
-	until(t, "it does not join", func() bool {
+	testkit.Until(t, "it joins", func() bool {
 		w.s.list.mu.Lock()
 		defer w.s.list.mu.Unlock()
 		return w.s.list.observers == 2
@@ -70,7 +59,7 @@ func TestSilentObserversAreClosed(t *testing.T) {
 		w.s.list.take(t.Context(), map[string]json.RawMessage{fmt.Sprint("x", i): json.RawMessage(`{"id":"` + strings.Repeat("x", 1<<20) + `"}`)})
 		list.until(watch.TypeRuns)
 	}
-	until(t, "it watches the list for ever", func() bool { return len(w.s.streams) == 1 })
+	testkit.Until(t, "it stops to watch the list", func() bool { return len(w.s.streams) == 1 })
 	next := w.run("r-00000002", "p")
 	list.follow(t, next, func(map[string]any) bool { return true })
 }

@@ -16,6 +16,7 @@ import (
 	"agent/recovery/journal"
 	"agent/scripts/testkit"
 	"agent/tools/mcp"
+	"agent/tools/toolstest"
 )
 
 // All pages are read; names are what providers take; what cannot be had is said.
@@ -157,7 +158,7 @@ func TestDies(t *testing.T) {
 // A server that does not answer is asked to stop; it is not started again for that.
 func TestHangs(t *testing.T) {
 	folder := t.TempDir()
-	def := define(t, folder)
+	def := define(t, folder, "-marker", filepath.Join(folder, "servers"))
 	def.Call = 300 * time.Millisecond
 	b := start(t, folder, def)
 	r, err := b.call("hang", "", call{})
@@ -165,7 +166,13 @@ func TestHangs(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	testkit.Until(t, "the server hears that it should stop", func() bool { return strings.Contains(b.logged(), "cancelled") })
-	b.want("echo", "alive", "alive")
+	testkit.Until(t, "it answers as soon", func() bool {
+		r, err := b.call("echo", "alive", call{})
+		return err == nil && r.Content == "alive"
+	})
+	if all := toolstest.ServersOf(t, folder); len(all) != 1 {
+		t.Errorf("it was started as %v", all)
+	}
 }
 
 // Who stops a run stops its calls.
