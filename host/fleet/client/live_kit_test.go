@@ -140,7 +140,7 @@ func contains(list []string, s string) bool {
 
 func (h *hosts) worker(queue string, register func(worker.Worker)) {
 	h.t.Helper()
-	w := worker.New(h.client.Engine(), queue, worker.Options{WorkerStopTimeout: time.Second})
+	w := worker.New(h.client.Engine(), queue, worker.Options{WorkerStopTimeout: time.Second}) // time: what its end waits for what a test left
 	register(w)
 	if err := w.Start(); err != nil {
 		h.t.Fatal(err)

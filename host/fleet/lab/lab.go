@@ -256,7 +256,7 @@ func Wait(limit time.Duration, is func() bool) bool {
 		if is() {
 			return true
 		}
-		if time.Now().After(end) {
+		if time.Now().After(end) { // time: a module of its own, which the kit of the others is not in
 			return false
 		}
 	}

@@ -84,7 +84,7 @@ func (x *trial) settle(began time.Time) map[string]lab.Run {
 				x.Try("resume", r.ID)
 			}
 		}
-		if len(ended) == *runs || time.Since(began) > *limit {
+		if len(ended) == *runs || time.Since(began) > *limit { // time: the person asked for a trial of so long
 			return ended
 		}
 		x.Logf("%s: %v; killed %d workers, %d drivers, %d machines; lost %d hosts", time.Since(began).Round(time.Second), counts,

@@ -75,7 +75,8 @@ func TestOutage(t *testing.T) {
 	b.log.Up()
 }
 
-// slow is a log that does not answer creations until it is let.
+// slow is a log that does not answer creations until it is let, and then at once, also where the time
+// of the request is over.
 type slow struct {
 	*fake.Log
 	let chan struct{}
@@ -84,10 +85,11 @@ type slow struct {
 func (s slow) Create(ctx context.Context, root string, place int64, entry []byte) error {
 	select {
 	case <-s.let:
-	case <-ctx.Done():
+		return s.Log.Create(context.WithoutCancel(ctx), root, place, entry)
+	default:
+		<-ctx.Done()
 		return ctx.Err()
 	}
-	return s.Log.Create(ctx, root, place, entry)
 }
 
 // A log that hangs is one that cannot be reached; requests of other runs do not wait for it, and an
@@ -101,7 +103,7 @@ func TestLogHangs(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	o := witness.Options{By: "h-05", Namespace: "ns", Timeout: 50 * time.Millisecond}
+	o := witness.Options{By: "h-05", Namespace: "ns", Timeout: 50 * time.Millisecond} // time: the log answers at once, or never
 	go func() { ended <- witness.Serve(ctx, l, logs, seal.NewKey(), o) }()
 	b := &bench{T: t, path: path}
 	f := replaytest.New("r-root")

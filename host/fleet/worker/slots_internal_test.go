@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -53,28 +54,32 @@ func TestADrainedHostTakesNothing(t *testing.T) {
 }
 
 func TestAFullHostDoesNotAsk(t *testing.T) {
-	s := newSlots(1)
-	done := s.use("r-1")
-	asks := make(chan error, 1)
-	go func() {
-		_, err := gate{s}.ReserveSlot(t.Context(), nil)
-		asks <- err
-	}()
-	select {
-	case <-asks:
-		t.Fatal("it asks for work while it is full")
-	case <-time.After(50 * time.Millisecond):
-	}
-	done()
-	if err := <-asks; err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer s.use("r-2")()
-	cancel()
-	if _, err := (gate{s}).ReserveSlot(ctx, worker.SlotReservationInfo(nil)); !errors.Is(err, context.Canceled) {
-		t.Errorf("a worker that stops: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1)
+		done := s.use("r-1")
+		asks := make(chan error, 1)
+		go func() {
+			_, err := gate{s}.ReserveSlot(t.Context(), nil)
+			asks <- err
+		}()
+		<-time.After(72 * time.Hour)
+		select {
+		case <-asks:
+			t.Fatal("it asks for work while it is full")
+		default:
+		}
+		done()
+		if err := <-asks; err != nil {
+			t.Error(err)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		defer s.use("r-2")()
+		cancel()
+		if _, err := (gate{s}).ReserveSlot(ctx, worker.SlotReservationInfo(nil)); !errors.Is(err, context.Canceled) {
+			t.Errorf("a worker that stops: %v", err)
+		}
+	})
 }
 
 func TestEachSetOfLabelsIsAQueue(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"agent/fleet/log/logtest"
+	"agent/scripts/testkit"
 )
 
 // asServer has the test binary be the server.
@@ -51,19 +51,19 @@ func server(tb testing.TB) string {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for start := time.Now(); time.Since(start) < time.Minute; {
-		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
-			_ = c.Close()
-			return address
-		}
+	testkit.Until(tb, "the server listens", func() bool {
 		select {
 		case <-ended:
 			tb.Fatalf("the server ended:\n%s", out.String())
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-	}
-	tb.Fatal("the server does not listen after a minute")
-	return ""
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close() // nothing was sent
+		}
+		return err == nil
+	})
+	return address
 }
 
 // A real server: it checks signatures, and keeps objects in files.

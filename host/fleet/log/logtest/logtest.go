@@ -313,7 +313,7 @@ func unknown(ctx context.Context, open Open) error {
 		var stored atomic.Int64
 		for i := range 200 {
 			root := fmt.Sprintf("r-unknown%d", i)
-			within, stop := context.WithTimeout(ctx, time.Duration(i)*20*time.Microsecond)
+			within, stop := context.WithTimeout(ctx, time.Duration(i)*20*time.Microsecond) // time: it ends anywhere, which is right wherever
 			err := l.Create(within, root, 1, entry(i, 1))
 			stop()
 			if errors.Is(err, log.ErrTaken) {
