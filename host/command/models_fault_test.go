@@ -77,7 +77,7 @@ func TestModelFaultsThatAskingAgainMends(t *testing.T) {
 				t.Errorf("%s: %d requests\n%s", c.fault.Kind, len(es), k.story())
 				continue
 			}
-			if wait := es[1].Received.Sub(es[0].Received); wait < time.Duration(c.fault.After*float64(time.Second)) {
+			if wait := es[1].Received.Sub(es[0].Received); wait < time.Duration(c.fault.After*float64(time.Second)) { // time: no less than the provider asked for, however long
 				t.Errorf("%s: asked again after %s, the provider wants %gs", c.fault.Kind, wait, c.fault.After)
 			}
 		}

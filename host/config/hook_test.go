@@ -21,7 +21,7 @@ command = ["notify-send", "agent"]
 [[hook]]
 on = "left_alone"
 command = ["~/bin/page", "--now"]
-timeout = "2s"
+timeout = "20s"
 `, "")
 	got, err := config.Load(user, workspace, known)
 	if err != nil {
@@ -29,7 +29,7 @@ timeout = "2s"
 	}
 	want := []config.Hook{
 		{On: []string{"ended", "waiting"}, Command: []string{"notify-send", "agent"}, Timeout: 10 * time.Second, Where: user + ":2"},
-		{On: []string{"left_alone"}, Command: []string{"/home/ada/bin/page", "--now"}, Timeout: 2 * time.Second, Where: user + ":6"},
+		{On: []string{"left_alone"}, Command: []string{"/home/ada/bin/page", "--now"}, Timeout: 20 * time.Second, Where: user + ":6"},
 	}
 	if diff := cmp.Diff(want, got.Hooks); diff != "" || got.Notify != config.NotifyBell {
 		t.Error(got.Notify, diff)

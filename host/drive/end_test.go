@@ -74,7 +74,8 @@ func TestStoryShutdownDuringACall(t *testing.T) {
 		outcome     journal.Outcome
 		checkpoints int
 	}{
-		"in time": {3 * time.Second, journal.OutcomeOK, 1}, "too late": {time.Minute, journal.OutcomeUnknown, 0},
+		"in time":  {3 * time.Second, journal.OutcomeOK, 1}, // time: of the made clock
+		"too late": {time.Minute, journal.OutcomeUnknown, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			acts := writes("acts")

@@ -29,9 +29,9 @@ func TestDuration(t *testing.T) {
 		}
 		unit := time.Minute
 		switch {
-		case d < time.Millisecond:
+		case d < time.Millisecond: // time: a duration is what is printed
 			unit = time.Microsecond
-		case d < time.Second:
+		case d < time.Second: // time: as above
 			unit = time.Millisecond
 		case d < time.Minute:
 			unit = 100 * time.Millisecond

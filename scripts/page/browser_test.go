@@ -141,7 +141,7 @@ func (b *tab) try(wait time.Duration, steps ...step) error {
 
 // seen is what stands in the tab, for the report of a failure.
 func (b *tab) seen() string {
-	ctx, stop := context.WithTimeout(b.ctx, 5*time.Second)
+	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
 	if err != nil {

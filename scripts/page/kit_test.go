@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	patience = 30 * time.Second // for one thing to happen
+	patience = time.Minute // for one thing to happen
 	model    = "anthropic/claude-test"
 )
 

@@ -312,7 +312,7 @@ func TestSwapRace(t *testing.T) {
 			}
 		}
 	})
-	rounds, limit := 200_000, 90*time.Second
+	rounds := 200_000
 	if !toolstest.Whole() {
 		rounds = 20_000
 	}
@@ -321,12 +321,8 @@ func TestSwapRace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	inside, writes, until := 0, 0, time.Now().Add(limit)
+	inside, writes := 0, 0
 	for i := range rounds {
-		if i%1000 == 0 && time.Now().After(until) {
-			t.Errorf("%d of %d rounds in %s", i, rounds, limit)
-			break
-		}
 		path := []string{"a/sub/file", "f"}[i%2]
 		s, err := w.Find(path)
 		if err != nil {

@@ -226,7 +226,7 @@ func TestEndsConfined(t *testing.T) {
 	})
 	eachAccess(t, func(t *testing.T, a sandbox.Access) {
 		c := confined(t, a, "trap '' TERM; setsid sh -c 'trap \"\" TERM; SLEEP' & while :; do SLEEP || :; done")
-		c.spec.Timeout = 100 * time.Millisecond
+		c.spec.Timeout = 100 * time.Millisecond // time: whenever it passes, the command lives
 		if e := c.ended(); e.Cause != runner.CauseTimeout {
 			t.Errorf("at its limit: %+v", e)
 		}

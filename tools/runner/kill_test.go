@@ -284,7 +284,7 @@ func TestRunnerSurvivesHangup(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	c := newCall(t, "echo begun; sleep 1000")
-	c.spec.Timeout = 1 // any time is later
+	c.spec.Timeout = 1 // time: any time is later
 	e := c.ended()
 	if e.Cause != runner.CauseTimeout || e.Signal != "SIGTERM" || e.Status != 143 || !strings.Contains(e.Message, "stopped after") {
 		t.Errorf("exit record %+v", e)

@@ -15,12 +15,15 @@ import (
 
 func addressOf(p *byte) uintptr { return uintptr(unsafe.Pointer(p)) }
 
+// patience is for an answer. What is barred is refused at once.
+const patience = time.Minute
+
 // dial connects and expects an answer, so that nothing counts that only left.
 func dial(network, address string) error {
 	if network == "mptcp" {
 		return dialMultipath(address)
 	}
-	c, err := net.DialTimeout(network, address, 2*time.Second)
+	c, err := net.DialTimeout(network, address, patience)
 	if err != nil {
 		return err
 	}
@@ -29,7 +32,7 @@ func dial(network, address string) error {
 }
 
 func answered(c net.Conn) error {
-	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	if _, err := c.Write([]byte("hello")); err != nil {
@@ -40,7 +43,7 @@ func answered(c net.Conn) error {
 }
 
 func dialMultipath(address string) error {
-	d := net.Dialer{Timeout: 2 * time.Second}
+	d := net.Dialer{Timeout: patience}
 	d.SetMultipathTCP(true)
 	c, err := d.Dial("tcp", address)
 	if err != nil {

@@ -235,10 +235,30 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// due is a context whose deadline passes with an event.
+type due struct {
+	context.Context
+	passed <-chan struct{}
+}
+
+func (d due) Done() <-chan struct{} { return d.passed }
+
+func (d due) Err() error {
+	select {
+	case <-d.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestDeadline(t *testing.T) {
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
+	reached := make(chan struct{})
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		close(reached)
+		<-r.Context().Done()
+	})
+	ctx := due{context.Background(), reached}
 	if _, err := listen(ctx, s.model(openai.Chat, "x"), question()); err != context.DeadlineExceeded {
 		t.Errorf("got %v, want the context's own error", err)
 	}

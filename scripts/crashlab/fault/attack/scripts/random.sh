@@ -19,7 +19,7 @@ book() {
 	printf -- '---\nagent: runbook\n---\n' >"$WORK/$books.md"
 	for s in b$books.s{1..4}e; do
 		pick sh bash 'sh timeout=60s'
-		printf '\n```%s\n: %s; sleep 0.0%s; echo %s >> "%s"; sleep 0.1\n```\n' "$ONE" $s $((RANDOM % 9)) $s "$W" >>"$WORK/$books.md"
+		printf '\n```%s\n: %s; sleep 0.0%s; echo %s >> "%s"; sleep 0.1\n```\n' "$ONE" $s $((RANDOM % 9)) $s "$W" >>"$WORK/$books.md" # time: a step lasts a while, so that a kill meets it
 		if [ $((RANDOM % 5)) = 0 ]; then printf '\n- confirm_action "Go on?"\n' >>"$WORK/$books.md"; fi
 	done
 	pick ask yolo
