@@ -48,3 +48,27 @@ func TestPendingIsAsked(t *testing.T) {
 		})
 	}
 }
+
+// The question has a time of its own, which ends it also where the hook has all the time that there
+// is.
+func TestPendingIsAskedForAWhile(t *testing.T) {
+	for name, pending := range map[string]githook.Pending{
+		"it listens": func(ctx context.Context, _ githook.Commit) (bool, error) { <-ctx.Done(); return true, ctx.Err() },
+		"it is deaf": func(context.Context, githook.Commit) (bool, error) { select {} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "COMMIT_EDITMSG"), []byte("one\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h := githook.Hook{
+				Getenv:  func(name string) string { return map[string]string{"GIT_EDITOR": ":", "PATH": os.Getenv("PATH")}[name] },
+				Environ: os.Environ(), Dir: dir, Now: time.Now(), Pending: pending,
+			}
+			if err := h.Run(context.Background(), []string{"prepare", "COMMIT_EDITMSG", "message"}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
