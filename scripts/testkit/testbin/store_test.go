@@ -225,6 +225,29 @@ func TestWithoutGo(t *testing.T) {
 	}
 }
 
+// Whatever form it has, the program is called agent where it is installed.
+func TestInstall(t *testing.T) {
+	made, folder := t.TempDir(), t.TempDir()
+	for _, f := range []Form{{}, {Portable: true}, {Race: true}, {Portable: true, Race: true}} {
+		program, agent := filepath.Join(made, f.Program()), filepath.Join(folder, f.Program()+".d", "agent")
+		if err := errors.Join(os.WriteFile(program, []byte(f.Program()), 0o755), os.Mkdir(filepath.Dir(agent), 0o755), install(program, agent)); err != nil {
+			t.Fatal(err)
+		}
+
+		text, err := os.ReadFile(agent)
+		if err != nil || string(text) != f.Program() {
+			t.Errorf("%+v: %q %v", f, text, err)
+		}
+		path, err := filepath.EvalSymlinks(agent)
+		if err != nil || filepath.Base(path) != "agent" {
+			t.Errorf("%+v: it starts itself as %s (%v)", f, path, err)
+		}
+	}
+	if n := len(map[string]bool{Form{}.Program(): true, Form{Portable: true}.Program(): true, Form{Race: true}.Program(): true, Form{Portable: true, Race: true}.Program(): true}); n != 4 {
+		t.Errorf("four forms have %d names", n)
+	}
+}
+
 func TestUnknownFake(t *testing.T) {
 	_, err := fake("nobody")
 	if want := "testbin: no fake is called nobody: there are mcptest, modelserver"; err == nil || err.Error() != want {
