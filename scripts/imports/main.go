@@ -10,8 +10,8 @@
 // could not look.
 //
 // "shape" prints what the form of the main module measures. Six of the figures have a record,
-// scripts/shape.txt, and may be 2 % above it. A record that is higher than at the last landing needs
-// a new sentence.
+// scripts/shape.txt, and may be 2 % above it. A record that is higher than at the last landing
+// needs a new sentence.
 //
 //	go run ./scripts/imports shape                  the figures, and their records
 //	go run ./scripts/imports shape -v MEASURE       what a measure counts
@@ -34,22 +34,34 @@ import (
 func main() {
 	root := flag.String("root", ".", "`folder` that holds go.mod")
 	flag.Parse()
-	os.Exit(run(repository{os.DirFS(*root), *root}, flag.Args(), os.Stdout, os.Stderr))
+	os.Exit(run(openRepository(*root), flag.Args(), os.Stdout, os.Stderr))
 }
 
-// repository is a tree of files that can be written to, and that has a state of before.
+// repository is a checkout: a tree that can be written to, and that knows the last landing.
 type repository struct {
 	fs.FS
-	root string
+	root   string
+	landed func() (change.Change, error)
+}
+
+func openRepository(root string) repository {
+	find := func() (change.Change, error) { return change.Find(root) }
+	return repository{os.DirFS(root), root, sync.OnceValues(find)}
 }
 
 func (r repository) WriteFile(name string, text []byte) error {
 	return os.WriteFile(filepath.Join(r.root, filepath.FromSlash(name)), text, 0o644)
 }
 
+// Changed lists the files that differ from the last landing.
+func (r repository) Changed() ([]string, error) {
+	c, err := r.landed()
+	return c.Files, err
+}
+
 // Was returns the bytes that a file had at the last landing.
 func (r repository) Was(name string) ([]byte, error) {
-	c, err := change.Find(r.root)
+	c, err := r.landed()
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +133,9 @@ func checkSources(tree fs.FS, name string, sources func() ([]*source, error), st
 	case "proofs":
 		found = checkProofs(tree, list)
 	case "times":
-		found = checkTimes(tree, list, os.Getenv(changeFolder))
+		if found, err = checkTimes(tree, list); err != nil {
+			return 0, err
+		}
 	}
 
 	for _, f := range found {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -109,6 +112,25 @@ type landed struct {
 
 func (l landed) Was(name string) ([]byte, error) { return fs.ReadFile(l.was, name) }
 
+func (l landed) Changed() (names []string, err error) {
+	for name := range maps.Keys(l.MapFS) {
+		if !l.unchanged(name) {
+			names = append(names, name)
+		}
+	}
+	for name := range maps.Keys(l.was) {
+		if l.MapFS[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func (l landed) unchanged(name string) bool {
+	return l.was[name] != nil && bytes.Equal(l.was[name].Data, l.MapFS[name].Data)
+}
+
 func TestShapeComparesWithTheLastLanding(t *testing.T) {
 	was := shapeRecord + " of the last landing"
 	for _, c := range []struct {
@@ -148,7 +170,7 @@ func onDisk(t *testing.T, tree fstest.MapFS) repository {
 	if err := os.CopyFS(folder, tree); err != nil {
 		t.Fatal(err)
 	}
-	return repository{os.DirFS(folder), folder}
+	return openRepository(folder)
 }
 
 func TestShapeLowersOneRecord(t *testing.T) {

@@ -1,15 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/scanner"
 	"go/token"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,22 +22,17 @@ const (
 	shortestNew = 60 * time.Second
 )
 
-// changeFolder is the environment variable that names a folder about the change since the last
-// landing: the file "files" has the paths that differ, one a line, and the folder "was" what they
-// held then.
-const changeFolder = "AGENT_CHANGE"
-
 // checkTimes finds what in tests depends on the speed of the machine, or on a number that the
 // kernel did not give: in Go and in the scripts that tests run. An exception is "// time: REASON"
 // behind the line, "# time: REASON" in a script; the change since the last landing may not add one.
-func checkTimes(tree fs.FS, sources []*source, folder string) []finding {
-	change, err := readChange(tree, folder)
+func checkTimes(tree fs.FS, sources []*source) ([]finding, error) {
+	change, err := readChange(tree)
 	if err != nil {
-		return []finding{{path: changeFolder, text: err.Error()}}
+		return nil, fmt.Errorf("compare tests with the last landing: %w", err)
 	}
 	scripts, err := scriptsOf(tree, sources)
 	if err != nil {
-		return []finding{{path: "testdata", text: err.Error()}}
+		return nil, fmt.Errorf("read the scripts of tests: %w", err)
 	}
 
 	var found []finding
@@ -53,7 +47,7 @@ func checkTimes(tree fs.FS, sources []*source, folder string) []finding {
 	for _, name := range slices.Sorted(maps.Keys(scripts)) {
 		found = append(found, excepted(name, scripts[name], pausesOf(name, string(scripts[name])))...)
 	}
-	return append(found, moreExceptions(change)...)
+	return append(found, moreExceptions(change)...), nil
 }
 
 // forTests reports whether a file is one of tests, or of what tests share: it imports package
@@ -162,29 +156,34 @@ func (c changed) first() bool {
 	return c.now[here] != nil && c.was[here] == nil
 }
 
-// readChange reads the folder that changeFolder names. Without one nothing is known of the change,
-// and nothing is compared.
-func readChange(tree fs.FS, folder string) (changed, error) {
+// readChange reads the files that differ from the last landing. A tree that knows of none is not
+// compared.
+func readChange(tree fs.FS) (changed, error) {
 	c := changed{map[string][]byte{}, map[string][]byte{}}
-	if folder == "" {
+	landed, ok := tree.(interface {
+		Changed() ([]string, error)
+		Was(name string) ([]byte, error)
+	})
+	if !ok {
 		return c, nil
 	}
-	files, err := os.ReadFile(filepath.Join(folder, "files"))
+	names, err := landed.Changed()
 	if err != nil {
 		return c, err
 	}
-	for name := range strings.FieldsFuncSeq(string(files), func(r rune) bool { return r == '\n' }) {
+
+	for _, name := range names {
 		now, err := fs.ReadFile(tree, name)
 		if err == nil {
 			c.now[name] = now
-		} else if !os.IsNotExist(err) {
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return c, err
 		}
 
-		was, err := os.ReadFile(filepath.Join(folder, "was", filepath.FromSlash(name)))
+		was, err := landed.Was(name)
 		if err == nil {
 			c.was[name] = was
-		} else if !os.IsNotExist(err) {
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return c, err
 		}
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"agent/scripts/landed/change"
 )
 
 // timesIn runs the check over a tree. A NAP in a file is a sleep, which this file is not to have.
@@ -261,32 +261,37 @@ func TestTheChangeAddsNoException(t *testing.T) {
 	}
 }
 
-// What is new waits longer, and what the last landing had is read from the folder.
+// What is new waits longer, and no change adds an exception.
 func TestTimesOfAChange(t *testing.T) {
-	folder := t.TempDir()
-	t.Setenv(changeFolder, folder)
 	half := body("<-time.After(30 * time.Second)")
-	files := map[string]string{"host/new_test.go": half, "host/old_test.go": half, "host/more_test.go": excused(2)}
-	if code, printed := timesIn(files); code != 1 || !strings.Contains(printed, changeFolder+":0: open ") {
-		t.Errorf("a folder without files: exit code %d, printed:\n%s", code, printed)
+	tree := landed{
+		fstest.MapFS{
+			"host/new_test.go":  {Data: []byte(half)},
+			"host/old_test.go":  {Data: []byte(half)},
+			"host/more_test.go": {Data: []byte(excused(2))},
+		},
+		fstest.MapFS{
+			"host/gone_test.go": {Data: []byte(half)},
+			"host/old_test.go":  {Data: []byte(half)},
+			"host/more_test.go": {Data: []byte(excused(1))},
+		},
 	}
 
-	write := func(name, text string) {
-		t.Helper()
-		file := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	var stdout, stderr strings.Builder
+	code := run(tree, []string{"times"}, &stdout, &stderr)
+	for _, want := range []string{"host/new_test.go:6: a deadline of 30s", "host/more_test.go:7: the change has 2 exceptions", "3 files, 2 violations"} {
+		if code != 1 || !strings.Contains(stdout.String(), want) {
+			t.Errorf("exit code %d, printed:\n%s%swant %q", code, &stdout, &stderr, want)
 		}
 	}
-	write("files", "host/gone_test.go\nhost/more_test.go\nhost/new_test.go\n")
-	write("was/host/more_test.go", excused(1))
-	code, printed := timesIn(files)
-	for _, want := range []string{"host/new_test.go:6: a deadline of 30s", "host/more_test.go:7: the change has 2 exceptions", "3 files, 2 violations"} {
-		if code != 1 || !strings.Contains(printed, want) {
-			t.Errorf("exit code %d, printed:\n%swant %q", code, printed, want)
-		}
+}
+
+// Where the last landing cannot be found, nothing is known of what is new, and that is not a pass.
+func TestTimesNeedTheLastLanding(t *testing.T) {
+	t.Setenv(change.Folder, t.TempDir())
+	var stdout, stderr strings.Builder
+	code := run(openRepository(t.TempDir()), []string{"times"}, &stdout, &stderr)
+	if want := "compare tests with the last landing: landed: read the folder"; code != 2 || !strings.HasPrefix(stderr.String(), want) {
+		t.Errorf("exit code %d, printed:\n%s%swant %q", code, &stdout, &stderr, want)
 	}
 }

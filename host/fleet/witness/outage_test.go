@@ -75,8 +75,8 @@ func TestOutage(t *testing.T) {
 	b.log.Up()
 }
 
-// slow is a log that does not answer creations until it is let, and then at once: whether the time
-// of the request is over or not.
+// slow is a log that does not answer creations until it is let, and then at once, also where the
+// time of the request is over.
 type slow struct {
 	*fake.Log
 	let chan struct{}
