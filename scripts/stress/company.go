@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"agent/scripts/ci/red"
 	"agent/scripts/landed/change"
 	"agent/scripts/stress/company"
 	"agent/scripts/stress/pick"
@@ -33,23 +34,13 @@ func (s *stress) inCompany(ctx context.Context, f files) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	reds, err := company.Reds(f.reds, text)
+	failures, err := red.Parse(f.reds, string(text))
 	if err != nil {
 		return 2, err
 	}
-	for i := range reds {
-		if reds[i].Package != "" {
-			reds[i].Package = s.folder(reds[i].Package)
-		}
-	}
 
-	left, err := s.again(ctx, reds, f.shaky)
-	if f.out == "" {
-		_, err2 := s.stdout.Write(company.Write(left))
-		err = errors.Join(err, err2)
-	} else {
-		err = errors.Join(err, os.WriteFile(f.out, company.Write(left), 0o644))
-	}
+	left, err := s.again(ctx, failures, f.shaky)
+	err = errors.Join(err, s.keep(f.out, left))
 	switch {
 	case err != nil:
 		return 2, err
@@ -59,37 +50,55 @@ func (s *stress) inCompany(ctx context.Context, f files) (int, error) {
 	return 0, nil
 }
 
+// keep writes what stays red to a file, or to standard output.
+func (s *stress) keep(file string, failures []red.Failure) error {
+	text, err := red.Encode(failures)
+	if err != nil {
+		return fmt.Errorf("write what stays red: %w", err)
+	}
+	if file == "" {
+		_, err = s.stdout.Write(text)
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
 // again tries failures, and returns those that stay red. With an error, these are all on which
 // nothing was decided, too.
-func (s *stress) again(ctx context.Context, reds []company.Red, shakyFile string) ([]company.Red, error) {
+func (s *stress) again(ctx context.Context, failures []red.Failure, shakyFile string) ([]red.Failure, error) {
 	shaky, err := s.shaky(shakyFile)
 	if err != nil {
-		return reds, err
+		return failures, err
 	}
-	if len(reds) == 0 {
+	if len(failures) == 0 {
 		return nil, nil
 	}
 	since, err := change.Find(s.root)
 	if err != nil {
-		return reds, err
+		return failures, err
 	}
 	packages := since.Packages()
 
-	var left []company.Red
-	for i, red := range reds {
-		reason := company.Refuse(red, slices.Contains(packages, red.Package), shaky)
+	var left []red.Failure
+	for i, read := range failures {
+		failure := read
+		if failure.Package != "" {
+			failure.Package = s.folder(failure.Package)
+		}
+
+		reason := company.Refuse(failure, slices.Contains(packages, failure.Package), shaky)
 		if reason == "" {
-			if reason, err = s.tryAgain(ctx, red); err != nil {
-				return append(left, reds[i:]...), err
+			if reason, err = s.tryAgain(ctx, failure); err != nil {
+				return append(left, failures[i:]...), err
 			}
 		}
 		if reason != "" {
-			fmt.Fprintf(s.stderr, "red: %s: %s\n", red, reason)
-			left = append(left, red)
+			fmt.Fprintf(s.stderr, "red: %s: %s\n", failure, reason)
+			left = append(left, read)
 			continue
 		}
 
-		line := red.Except(since.Base)
+		line := company.Except(failure, since.Base)
 		fmt.Fprintf(s.stderr, "shaky: %s\n", line)
 		shaky = append(shaky, line)
 	}
@@ -98,13 +107,13 @@ func (s *stress) again(ctx context.Context, reds []company.Red, shakyFile string
 
 // tryAgain runs a test alone and, if it passes, under load. It returns why the test stays red, or
 // "".
-func (s *stress) tryAgain(ctx context.Context, red company.Red) (string, error) {
+func (s *stress) tryAgain(ctx context.Context, failure red.Failure) (string, error) {
 	work, err := os.MkdirTemp("", "stress-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	test := pick.Test{Package: red.Package, Name: red.Test}
+	test := pick.Test{Package: failure.Package, Name: failure.Test}
 	built, err := s.build(ctx, []pick.Test{test}, work)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)

@@ -13,9 +13,9 @@ import (
 	"agent/scripts/landed/change"
 )
 
-// red is a line of what failed.
-func red(step, folder, test string) string {
-	return `{"step":"` + step + `","package":"` + folder + `","test":"` + test + `","command":"go test","output":"    p_test.go:7: no reload\n"}` + "\n"
+// redLine is a line of what failed.
+func redLine(step, folder, test string) string {
+	return `{"step":"` + step + `","package":"` + folder + `","test":"` + test + `","output":"    p_test.go:7: no reload\n","command":"go test"}` + "\n"
 }
 
 // newCompany is a module in which nothing but the package q has changed since it landed.
@@ -68,18 +68,18 @@ func TestFailureInCompany(t *testing.T) {
 		name, red, shaky string
 		want             string // "" is an exception
 	}{
-		{"passes each time", red("tests", "p", "TestGood"), "", ""},
-		{"fails alone", red("tests", "p", "TestAlways"), "", `it fails alone\n.*as ever`},
-		{"fails under load", red("tests", "./p", "TestFlaky"), "", `it fails under load, in run 4 of 5 \(plain\)\n.*run 5 saw the race`},
-		{"too dear alone", red("tests", "p", "TestDear"), "", `5 runs do not fit in 2s of processor time`},
-		{"skips itself", red("tests", "p", "TestSkips"), "", `alone it skips itself`},
-		{"is not there", red("tests", "p", "TestNone"), "", `alone nothing ran`},
-		{"does not build", red("tests", "none", "TestNone"), "", `build the tests of none: it has none on this system`},
-		{"has changed", red("tests", "example.com/m/q", "TestGood"), "", `its package has changed`},
-		{"finds things", red("tests", "p", "FuzzGood"), "", `what fuzz finds`},
-		{"in another step", red("race", "p", "TestGood"), "", `only tests of the step tests`},
-		{"was excepted", red("tests", "p", "TestGood"), "p TestGood 7fc47ed4 \"no reload\"\n", `it was excepted at 7fc47ed4`},
-		{"three were excepted", red("tests", "p", "TestGood"), "p TestDear 7fc47ed4 \"\"\np TestStopped 7fc47ed4 \"\"\nq TestGood 7fc47ed4 \"\"\n", `3 tests were excepted`},
+		{"passes each time", redLine("tests", "p", "TestGood"), "", ""},
+		{"fails alone", redLine("tests", "p", "TestAlways"), "", `it fails alone\n.*as ever`},
+		{"fails under load", redLine("tests", "./p", "TestFlaky"), "", `it fails under load, in run 4 of 5 \(plain\)\n.*run 5 saw the race`},
+		{"too dear alone", redLine("tests", "p", "TestDear"), "", `5 runs do not fit in 2s of processor time`},
+		{"skips itself", redLine("tests", "p", "TestSkips"), "", `alone it skips itself`},
+		{"is not there", redLine("tests", "p", "TestNone"), "", `alone nothing ran`},
+		{"does not build", redLine("tests", "none", "TestNone"), "", `build the tests of none: it has none on this system`},
+		{"has changed", redLine("tests", "example.com/m/q", "TestGood"), "", `its package has changed`},
+		{"finds things", redLine("tests", "p", "FuzzGood"), "", `what fuzz finds`},
+		{"in another step", redLine("race", "p", "TestGood"), "", `only tests of the step tests`},
+		{"was excepted", redLine("tests", "p", "TestGood"), "p TestGood 7fc47ed4 \"no reload\"\n", `it was excepted at 7fc47ed4`},
+		{"three were excepted", redLine("tests", "p", "TestGood"), "p TestDear 7fc47ed4 \"\"\np TestStopped 7fc47ed4 \"\"\nq TestGood 7fc47ed4 \"\"\n", `3 tests were excepted`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := m
@@ -101,7 +101,7 @@ func TestFailureInCompany(t *testing.T) {
 // A test that becomes too dear on the way ends there.
 func TestBecomesTooDear(t *testing.T) {
 	m := newCompany(t)
-	m.write("reds", red("tests", "p", "TestGrows"))
+	m.write("reds", redLine("tests", "p", "TestGrows"))
 	var problems bytes.Buffer
 	s := &stress{root: m.root, program: m.load, loops: 1, company: retry{5, 800 * time.Millisecond}, stdout: &problems, stderr: &problems}
 	if code := s.main(t.Context(), []string{"-company", filepath.Join(m.root, "reds")}); code != 1 || !strings.Contains(problems.String(), "5 runs do not fit in 800ms") {
@@ -117,8 +117,8 @@ func TestSeveralFailures(t *testing.T) {
 	m := newCompany(t)
 	m.write("scripts/shaky.txt", "p TestDear 7fc47ed4 \"\"\nq TestGood 7fc47ed4 \"\"\n")
 	lint := `{"step":"lint","command":"scripts/check staticcheck"}` + "\n"
-	last := red("tests", "p", "TestWithCases")
-	code, left, text := m.again(lint + red("tests", "p", "TestGood") + last)
+	last := redLine("tests", "p", "TestWithCases")
+	code, left, text := m.again(lint + redLine("tests", "p", "TestGood") + last)
 	if code != 1 || left != lint+last || !strings.Contains(text, "shaky: p TestGood ") || !strings.Contains(text, "3 tests were excepted") {
 		t.Errorf("exit %d\nstill red: %s%s", code, left, text)
 	}
@@ -133,7 +133,7 @@ func TestSeveralFailures(t *testing.T) {
 // What could not be looked at stays red, and the exit code shows that.
 func TestCannotLook(t *testing.T) {
 	m := newCompany(t)
-	reds := red("tests", "p", "TestAlways") + red("tests", "p", "TestGood")
+	reds := redLine("tests", "p", "TestAlways") + redLine("tests", "p", "TestGood")
 	want := func(left, wantLeft, text, pattern string, code int) {
 		t.Helper()
 		if code != 2 || left != wantLeft || !regexp.MustCompile(pattern).MatchString(text) {

@@ -19,9 +19,9 @@
 // nothing ran, if what was asked for is not there or skips itself, or if there was no load. The
 // processor time of the busy loops is appended, in seconds, to the file that AGENT_CPU_APART names.
 //
-// With -company, the file has what failed in a run of .ci/run, a JSON object a line with step,
-// package, test and output. Package company has the rule by which a test is tried again and
-// excepted. What stays red is written as it was read; an exception is printed as the line that
+// With -company, the file has what failed in a run of .ci/run, in the form of package
+// agent/scripts/ci/red. Package company has the rule by which a test is tried again and excepted.
+// What stays red is written as it was read; an exception is printed as the line that
 // scripts/shaky.txt is to have. It exits 0 if nothing stays red, 1 if something does, and 2 if it
 // could not look, with what was not decided among what stays red.
 package main

@@ -22,13 +22,9 @@ type Failure struct {
 
 // Append adds failures to the file.
 func Append(file string, failures []Failure) error {
-	var lines []byte
-	for _, f := range failures {
-		line, err := encode(f)
-		if err != nil {
-			return fmt.Errorf("write %s: %w", file, err)
-		}
-		lines = append(lines, line...)
+	lines, err := Encode(failures)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
@@ -41,20 +37,25 @@ func Append(file string, failures []Failure) error {
 	return out.Close()
 }
 
-// encode keeps < and & as they are: commands are read by people too.
-func encode(f Failure) ([]byte, error) {
-	var line bytes.Buffer
-	e := json.NewEncoder(&line)
+// Encode returns the text of a file with these failures. It keeps < and & as they are: commands are
+// read by people too.
+func Encode(failures []Failure) ([]byte, error) {
+	var lines bytes.Buffer
+	e := json.NewEncoder(&lines)
 	e.SetEscapeHTML(false)
-	err := e.Encode(f)
-	return line.Bytes(), err
+	for _, f := range failures {
+		if err := e.Encode(f); err != nil {
+			return nil, err
+		}
+	}
+	return lines.Bytes(), nil
 }
 
 // Parse reads the text of a file; name is for its errors.
 func Parse(name, text string) ([]Failure, error) {
 	var failures []Failure
-	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		if line == "" {
+	for i, line := range strings.Split(text, "\n") {
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		var f Failure
@@ -85,6 +86,11 @@ func Lines(failures []Failure) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// String names a failure for people.
+func (f Failure) String() string {
+	return strings.TrimSpace(f.Step + " " + f.subject())
 }
 
 func (f Failure) subject() string {

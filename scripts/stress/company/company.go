@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/scripts/ci/red"
 	"agent/scripts/stress/trial"
 )
 
@@ -52,17 +53,17 @@ func finders() []finder {
 // Refuse returns why a failure is not tried again, or "" if it may be. Changed reports whether the
 // package of the test has changed since the last landing. Shaky are the tests that were excepted
 // before.
-func Refuse(red Red, changed bool, shaky []Line) string {
-	if red.Step != step {
+func Refuse(failure red.Failure, changed bool, shaky []Line) string {
+	if failure.Step != step {
 		return "only tests of the step " + step + " are tried again"
 	}
-	if red.Package == "" || red.Test == "" {
+	if failure.Package == "" || failure.Test == "" {
 		return "no single test failed"
 	}
 
 	for _, f := range finders() {
-		in := f.folder == "" || red.Package == f.folder || strings.HasPrefix(red.Package, f.folder+"/")
-		if in && regexp.MustCompile(f.pattern).MatchString(red.Test) {
+		in := f.folder == "" || failure.Package == f.folder || strings.HasPrefix(failure.Package, f.folder+"/")
+		if in && regexp.MustCompile(f.pattern).MatchString(failure.Test) {
 			return "what " + f.sort + " finds is not tried again"
 		}
 	}
@@ -71,7 +72,7 @@ func Refuse(red Red, changed bool, shaky []Line) string {
 		return "its package has changed since the last landing"
 	}
 	for _, line := range shaky {
-		if line.covers(red) {
+		if line.covers(failure) {
 			return fmt.Sprintf("it was excepted at %s and has not been repaired", line.Base)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/scripts/ci/red"
 	"agent/scripts/stress/trial"
 )
 
@@ -18,26 +19,26 @@ func TestRefuse(t *testing.T) {
 	third := Line{Package: "db", Test: "TestOpen"}
 	for _, c := range []struct {
 		name    string
-		red     Red
+		failure red.Failure
 		changed bool
 		shaky   []Line
 		want    string
 	}{
-		{"may be tried", Red{Step: "tests", Package: "host/serve", Test: "TestReload"}, false, []Line{other, third}, ""},
-		{"a script", Red{Step: "tests", Package: "host/command", Test: "TestScripts/run"}, false, nil, ""},
-		{"another step", Red{Step: "race", Package: "host/serve", Test: "TestReload"}, false, nil, "only tests of the step tests"},
-		{"a package", Red{Step: "tests", Package: "host/serve"}, false, nil, "no single test failed"},
-		{"a changed package", Red{Step: "tests", Package: "host/serve", Test: "TestReload"}, true, nil, "its package has changed"},
-		{"fuzz", Red{Step: "tests", Package: "db/redact", Test: "FuzzRedact"}, false, nil, "what fuzz finds"},
-		{"a lab", Red{Step: "tests", Package: "scripts/crashlab/judge", Test: "TestCompareEnds"}, false, nil, "what a lab finds"},
-		{"drawn histories", Red{Step: "tests", Package: "recovery/flow", Test: "TestStoriesKeepThePromises"}, false, nil, "what drawn histories finds"},
-		{"a differential", Red{Step: "tests", Package: "tools/patch", Test: "TestAgainstGit"}, false, nil, "what a differential finds"},
-		{"excepted before", Red{Step: "tests", Package: "host/drive", Test: "TestStart"}, false, []Line{other}, "has not been repaired"},
-		{"a case of one excepted before", Red{Step: "tests", Package: "host/drive", Test: "TestStart/twice"}, false, []Line{other}, "has not been repaired"},
-		{"a name that begins as that of one", Red{Step: "tests", Package: "host/drive", Test: "TestStarted"}, false, []Line{other}, ""},
-		{"three excepted before", Red{Step: "tests", Package: "host/serve", Test: "TestReload"}, false, []Line{other, third, {Package: "db", Test: "TestClose"}}, "3 tests were excepted"},
+		{"may be tried", red.Failure{Step: "tests", Package: "host/serve", Test: "TestReload"}, false, []Line{other, third}, ""},
+		{"a script", red.Failure{Step: "tests", Package: "host/command", Test: "TestScripts/run"}, false, nil, ""},
+		{"another step", red.Failure{Step: "race", Package: "host/serve", Test: "TestReload"}, false, nil, "only tests of the step tests"},
+		{"a package", red.Failure{Step: "tests", Package: "host/serve"}, false, nil, "no single test failed"},
+		{"a changed package", red.Failure{Step: "tests", Package: "host/serve", Test: "TestReload"}, true, nil, "its package has changed"},
+		{"fuzz", red.Failure{Step: "tests", Package: "db/redact", Test: "FuzzRedact"}, false, nil, "what fuzz finds"},
+		{"a lab", red.Failure{Step: "tests", Package: "scripts/crashlab/judge", Test: "TestCompareEnds"}, false, nil, "what a lab finds"},
+		{"drawn histories", red.Failure{Step: "tests", Package: "recovery/flow", Test: "TestStoriesKeepThePromises"}, false, nil, "what drawn histories finds"},
+		{"a differential", red.Failure{Step: "tests", Package: "tools/patch", Test: "TestAgainstGit"}, false, nil, "what a differential finds"},
+		{"excepted before", red.Failure{Step: "tests", Package: "host/drive", Test: "TestStart"}, false, []Line{other}, "has not been repaired"},
+		{"a case of one excepted before", red.Failure{Step: "tests", Package: "host/drive", Test: "TestStart/twice"}, false, []Line{other}, "has not been repaired"},
+		{"a name that begins as that of one", red.Failure{Step: "tests", Package: "host/drive", Test: "TestStarted"}, false, []Line{other}, ""},
+		{"three excepted before", red.Failure{Step: "tests", Package: "host/serve", Test: "TestReload"}, false, []Line{other, third, {Package: "db", Test: "TestClose"}}, "3 tests were excepted"},
 	} {
-		if got := Refuse(c.red, c.changed, c.shaky); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+		if got := Refuse(c.failure, c.changed, c.shaky); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -119,31 +120,13 @@ func TestFindersExist(t *testing.T) {
 	}
 }
 
-func TestReds(t *testing.T) {
-	text := `{"step":"tests","package":"host/serve","test":"TestReload","command":"go test","output":"=== RUN   TestReload\n    reload_test.go:41: no reload within 60s\n--- FAIL: TestReload (60.00s)\n"}
-{"step":"lint","command":"scripts/check staticcheck"}
-`
-	reds, err := Reds("reds", []byte(text+"\n"))
-	if err != nil {
-		t.Fatal(err)
+func TestExcept(t *testing.T) {
+	failure := red.Failure{
+		Step: "tests", Package: "host/serve", Test: "TestReload",
+		Output: "=== RUN   TestReload\n    reload_test.go:41: no reload within 60s\n--- FAIL: TestReload (60.00s)\n",
 	}
-	if got := string(Write(reds)); got != text {
-		t.Errorf("written as\n%s", got)
-	}
-	if got, want := reds[0].Except("7fc47ed4f7a0").String(), `host/serve TestReload 7fc47ed4 "no reload within 60s"`; got != want {
+	if got, want := Except(failure, "7fc47ed4f7a0").String(), `host/serve TestReload 7fc47ed4 "no reload within 60s"`; got != want {
 		t.Errorf("%s, want %s", got, want)
-	}
-	if got := reds[1].String(); got != "lint" {
-		t.Errorf("named %q", got)
-	}
-
-	for bad, want := range map[string]string{
-		"{\"step\":\"tests\"}\n{\n":      "reds:2: ",
-		"{\"package\":\"host/serve\"}\n": "reds:1: a failure has a step",
-	} {
-		if _, err := Reds("reds", []byte(bad)); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v", bad, err)
-		}
 	}
 }
 

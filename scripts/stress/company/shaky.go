@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"agent/scripts/ci/red"
 )
 
 // Line is a line of scripts/shaky.txt: a test that failed in company once and was excepted.
@@ -21,9 +23,27 @@ func (l Line) String() string {
 
 // covers reports whether a failure is of this test, of one of its cases, or of the test of which it
 // is a case.
-func (l Line) covers(red Red) bool {
-	return l.Package == red.Package &&
-		(strings.HasPrefix(l.Test+"/", red.Test+"/") || strings.HasPrefix(red.Test+"/", l.Test+"/"))
+func (l Line) covers(failure red.Failure) bool {
+	return l.Package == failure.Package &&
+		(strings.HasPrefix(l.Test+"/", failure.Test+"/") || strings.HasPrefix(failure.Test+"/", l.Test+"/"))
+}
+
+// Except is the line of a test that failed in company and then passed every time.
+func Except(failure red.Failure, base string) Line {
+	return Line{Package: failure.Package, Test: failure.Test, Base: base[:min(8, len(base))], Text: firstLine(failure.Output)}
+}
+
+// firstLine is the first line that the test itself printed, without the place in its source, which
+// moves.
+func firstLine(output string) string {
+	frame := regexp.MustCompile(`^\s*(===|---|FAIL\b|PASS\b|ok\b|$)`)
+	place := regexp.MustCompile(`^\S+\.go:\d+: `)
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); !frame.MatchString(line) {
+			return place.ReplaceAllString(line, "")
+		}
+	}
+	return ""
 }
 
 // Shaky reads scripts/shaky.txt, under the name that errors have. Exists reports whether the module
