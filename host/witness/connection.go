@@ -19,6 +19,8 @@ type connection struct {
 	path string
 	conn net.Conn
 	in   *bufio.Reader
+
+	answer time.Duration // how long is waited for one
 }
 
 // answerFor is how long a witness may take for an answer: it writes to a log that may be far away.
@@ -42,7 +44,7 @@ func (c *connection) ask(ctx context.Context, r line.Request) (reply line.Reply,
 	}()
 	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) }) // a connection that is broken says so below
 	defer stop()
-	if err := c.conn.SetDeadline(time.Now().Add(answerFor)); err != nil {
+	if err := c.conn.SetDeadline(time.Now().Add(c.answer)); err != nil {
 		return reply, err
 	}
 	text, err := json.Marshal(r)

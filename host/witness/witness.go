@@ -35,6 +35,7 @@ type Witness struct {
 	address, path string
 	wrong         error
 	patience      time.Duration
+	answer        time.Duration // answerFor
 	seen          seen
 	store         *db.Store
 	version       string
@@ -50,7 +51,7 @@ type Witness struct {
 func New(o Options) *Witness {
 	path := strings.TrimPrefix(o.Address, "unix:")
 	return &Witness{
-		address: o.Address, path: path, wrong: o.Wrong, patience: o.Patience, seen: seen{filepath.Join(o.Home, "witness")},
+		address: o.Address, path: path, wrong: o.Wrong, patience: o.Patience, answer: answerFor, seen: seen{filepath.Join(o.Home, "witness")},
 		store: o.Store, version: o.Version, warn: o.Warn, families: map[string]*family{},
 	}
 }
@@ -84,7 +85,7 @@ func (w *Witness) family(c journal.RunCreated) *family {
 	defer w.mu.Unlock()
 	f := w.families[root]
 	if f == nil {
-		f = &family{w: w, root: root, turn: make(chan struct{}, 1), conn: connection{path: w.path}, place: -1, soon: map[string]bool{}}
+		f = &family{w: w, root: root, turn: make(chan struct{}, 1), conn: connection{path: w.path, answer: w.answer}, place: -1, soon: map[string]bool{}}
 		f.turn <- struct{}{}
 		w.families[root] = f
 	}
@@ -251,7 +252,7 @@ func (w *Witness) Reach(ctx context.Context) error {
 	if w.wrong != nil {
 		return fmt.Errorf("use the witness %s: %v", w.address, w.wrong)
 	}
-	c := connection{path: w.path}
+	c := connection{path: w.path, answer: w.answer}
 	ctx, cancel := context.WithTimeout(ctx, reachFor)
 	defer cancel()
 	reply, err := c.ask(ctx, line.Request{Op: line.Hello, Root: "", Agent: w.version})

@@ -124,7 +124,7 @@ func TestAWitnessThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w.patience = time.Hour
+	w.patience, w.answer = time.Hour, time.Hour
 	w.Soon(st.run)
 	done := make(chan error, 1)
 	go func() { done <- w.Tell(ctx, st.run, "claim") }()
