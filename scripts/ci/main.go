@@ -103,6 +103,10 @@ func test(args []string, out io.Writer) (int, error) {
 		return 0, nil
 	}
 	fmt.Fprintln(out, "FAIL")
+	// go test ends with 1 where tests failed. Where it was killed, packages were not even begun.
+	if exit := (*exec.ExitError)(nil); errors.As(ended, &exit) && exit.ExitCode() != 1 {
+		return 2, fmt.Errorf("go test did not come to its end: %w", ended)
+	}
 	if len(failures) == 0 {
 		return 2, fmt.Errorf("go test: %w, and no package failed", ended)
 	}

@@ -207,6 +207,12 @@ func (p *result) failures(folder string) []Failure {
 	if len(failed) == 0 {
 		return []Failure{{Package: folder}}
 	}
+	var found []Failure
+	if !slices.Contains(p.lines, "FAIL\n") {
+		// The process ended before its tests did: what would have come after is red by itself, also
+		// where the tests that failed are excepted.
+		found = append(found, Failure{Package: folder})
+	}
 
 	subs := map[string][]string{} // of each test, those right below it
 	var names []string
@@ -220,7 +226,6 @@ func (p *result) failures(folder string) []Failure {
 		}
 	}
 
-	var found []Failure
 	for _, name := range names {
 		if name == scripts && len(subs[name]) > 0 {
 			for _, sub := range subs[name] {

@@ -60,6 +60,11 @@ import ("os"; "testing")
 func TestParallel(t *testing.T) { t.Parallel() }
 func TestEnds(t *testing.T) { println("it ends the process"); os.Exit(4) }
 `,
+	"apart/a_test.go": `package apart
+import ("testing"; "time")
+func TestBad(t *testing.T) { t.Error("bad") }
+func TestPanicsApart(t *testing.T) { go func() { panic("beside its test") }(); time.Sleep(time.Minute) }
+`,
 	"broken/a_test.go": "package broken\nimport \"testing\"\nfunc TestA(t *testing.T) { undefined() }\n",
 }
 
@@ -97,12 +102,16 @@ func TestAsGoTestPrintsIt(t *testing.T) {
 
 	want := []gotest.Failure{
 		{Package: ".", Test: "TestRoot"},
+		{Package: "apart"},
+		{Package: "apart", Test: "TestBad"},
 		{Package: "broken"},
+		{Package: "ends"}, // TestParallel did not run
 		{Package: "ends", Test: "TestEnds"},
 		{Package: "exits"},
 		{Package: "failing", Test: "TestOne"},
 		{Package: "failing", Test: "TestSub", Sub: "bad_(1)"},
 		{Package: "failing", Test: "TestSubs"},
+		{Package: "panics"}, // TestAfter did not run
 		{Package: "panics", Test: "TestPanics"},
 		{Package: "script", Test: "TestScripts/a"},
 		{Package: "script", Test: "TestScripts/c"},
@@ -175,6 +184,7 @@ func TestOutOfTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []gotest.Failure{
+		{Package: "late"},
 		{Package: "late", Test: "TestBad", Output: "--- FAIL: TestBad (0.00s)\n"},
 		{Package: "late", Test: "TestSlow", Sub: "sub", Output: "panic: test timed out after 40m0s\n"},
 	}; !slices.Equal(failures, want) {
@@ -194,7 +204,7 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []gotest.Failure{{Package: "late", Test: "TestSlow"}}; !slices.Equal(failures, want) || out.String() != "FAIL\tm/late [did not end]\n" {
+	if want := []gotest.Failure{{Package: "late"}, {Package: "late", Test: "TestSlow"}}; !slices.Equal(failures, want) || out.String() != "FAIL\tm/late [did not end]\n" {
 		t.Errorf("found %+v, printed %q", failures, out.String())
 	}
 }
