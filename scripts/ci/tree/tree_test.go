@@ -190,3 +190,19 @@ func TestForeignFolderIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What git lists and the checkout does not have as a file of its own is left out: a repository in
+// it, and what is in the index below a name that has become a file or a link.
+func TestNamesThatAreNoFiles(t *testing.T) {
+	from, names := checkout(t)
+	elsewhere := t.TempDir()
+	put(t, elsewhere, "f", "foreign", 0o644)
+	link(t, from, "moved", elsewhere)
+	put(t, from, "now", "a file", 0o644)
+	put(t, from, "nested/.git/HEAD", "", 0o644)
+	names = append(names, "moved", "now")
+
+	to := filepath.Join(t.TempDir(), "tree")
+	update(t, from, to, append([]string{"nested/", "moved/f", "now/f"}, names...))
+	same(t, from, to, names)
+}

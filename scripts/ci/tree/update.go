@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 )
 
 // repository is the one name at the top of the folder that an update never touches.
@@ -25,6 +27,9 @@ func Update(checkout, folder string, names []string) ([]Action, error) {
 	}
 	wanted := map[string]Entry{}
 	for _, name := range names {
+		if !below(checkout, name) {
+			continue
+		}
 		entry, err := look(filepath.Join(checkout, filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -46,6 +51,21 @@ func Update(checkout, folder string, names []string) ([]Action, error) {
 		}
 	}
 	return actions, nil
+}
+
+// below reports whether a name is one that the checkout can have: neither a repository of its own,
+// which git lists with a slash behind it, nor one below what is no folder any more. Through a link
+// names outside of the checkout would be read, and written outside of the copy.
+func below(checkout, name string) bool {
+	if strings.HasSuffix(name, "/") {
+		return false
+	}
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if info, err := os.Lstat(filepath.Join(checkout, filepath.FromSlash(folder))); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
 }
 
 // claim makes the folder if it does not exist, and the file that shows whose it is.
