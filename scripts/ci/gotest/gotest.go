@@ -319,7 +319,7 @@ func (f Failure) command(prefix string) string {
 		if sub = cmp.Or(sub, f.Sub); sub != "" {
 			pattern += "/^" + regexp.QuoteMeta(sub) + "$"
 		}
-		command += " -run '" + pattern + "'"
+		command += " -run '" + strings.ReplaceAll(pattern, "'", `'\''`) + "'"
 	}
 	if f.Package == "." {
 		return command + " ."

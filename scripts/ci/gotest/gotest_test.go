@@ -213,6 +213,7 @@ func TestCutOff(t *testing.T) {
 func TestCommands(t *testing.T) {
 	failures := []gotest.Failure{
 		{Package: ".", Test: "TestA"}, {Package: "a/b"}, {Package: "a/b", Test: "TestScripts/undo.all"}, {Package: "a/b", Test: "TestB", Sub: "one"},
+		{Package: "a/b", Test: "TestB", Sub: "it's"},
 	}
 	var got []string
 	for _, r := range gotest.Reds("tests", "go test", failures) {
@@ -223,6 +224,7 @@ func TestCommands(t *testing.T) {
 		"tests a/b : go test ./a/b",
 		`tests a/b TestScripts/undo.all: go test -run '^TestScripts$/^undo\.all$' ./a/b`,
 		"tests a/b TestB: go test -run '^TestB$/^one$' ./a/b",
+		`tests a/b TestB: go test -run '^TestB$/^it'\''s$' ./a/b`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
