@@ -43,7 +43,8 @@ func (f Form) environ(root string) []string {
 	if f.Race {
 		cgo = "CGO_ENABLED=1"
 	}
-	return append(os.Environ(), "GOFLAGS=", "GOWORK=off", cgo, "PWD="+root)
+	// An empty variable would leave the flags to the file of go env -w.
+	return append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOWORK=off", cgo, "PWD="+root)
 }
 
 // run starts go in the module and returns what it prints. An extra file is inherited.
@@ -66,7 +67,7 @@ func (t tree) run(f Form, extra []*os.File, args ...string) ([]byte, error) {
 // digest reads all sources of a form, and their folders, so that go's cache of test results knows
 // them too.
 func (t tree) digest(f Form) (string, error) {
-	target, err := t.run(f, nil, "env", "GOOS", "GOARCH", "GOVERSION", "GOEXPERIMENT", "GOAMD64", "GOARM64")
+	target, err := t.run(f, nil, "env", "GOOS", "GOARCH", "GOVERSION", "GOEXPERIMENT", "GOFIPS140", "GOAMD64", "GOARM64")
 	if err != nil {
 		return "", err
 	}
