@@ -104,7 +104,13 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		hear(os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
-		return m.Run()
+
+		code := m.Run()
+		if err := testbin.Unchanged(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
 	}())
 }
 

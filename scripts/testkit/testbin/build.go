@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -65,37 +66,46 @@ func (t tree) run(f Form, extra []*os.File, args ...string) ([]byte, error) {
 }
 
 // digest reads all sources of a form, and their folders, so that go's cache of test results knows
-// them too.
-func (t tree) digest(f Form) (string, error) {
+// them too. The stamps are those of what it reads.
+func (t tree) digest(f Form) (digest string, stamps map[string]stamp, err error) {
 	target, err := t.run(f, nil, "env", "GOOS", "GOARCH", "GOVERSION", "GOEXPERIMENT", "GOFIPS140", "GOAMD64", "GOARM64")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	args := append([]string{"list", "-deps", "-json=" + fields}, f.flags()...)
 	args = append(append(args, f.packages()...), "./scripts/testkit/testbin") // which decides how it is built
 	list, err := t.run(f, nil, args...)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	files, folders, err := parse(bytes.NewReader(list))
 	if err != nil {
-		return "", err
+		return "", nil, err
+	}
+
+	// The stamps come first, so that what is edited from here on has another one.
+	stamps = map[string]stamp{}
+	for _, name := range slices.Concat(files, folders) {
+		path := filepath.Join(t.root, name)
+		if stamps[path], err = stampOf(path); err != nil {
+			return "", nil, err
+		}
 	}
 
 	var sources []source
 	for _, name := range files {
 		text, err := os.ReadFile(t.watched + "/" + name)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		sources = append(sources, source{name, text})
 	}
 	for _, name := range folders {
 		if err := t.watch(name); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
-	return digestOf(append(f.flags(), f.Program(), string(target)), sources), nil
+	return digestOf(append(f.flags(), f.Program(), string(target)), sources), stamps, nil
 }
 
 // watch has go's cache know which files a folder has. Of a folder that is read, the times of all
@@ -111,7 +121,8 @@ func (t tree) watch(folder string) error {
 }
 
 // build makes the programs of a form in a folder. The lock is inherited, so that where this process
-// is killed nobody writes to the folder before go has ended.
+// is killed nobody writes to the folder before go has ended. Where the sources are edited meanwhile
+// the programs may be of others than their digest, and are thrown away.
 func (t tree) build(f Form, digest, folder string, lock *os.File) error {
 	var set []string
 	for _, name := range []string{"agent/host/command.Revision", "main.revision"} {
@@ -121,6 +132,12 @@ func (t tree) build(f Form, digest, folder string, lock *os.File) error {
 	if _, err := t.run(f, []*os.File{lock}, append(args, f.packages()...)...); err != nil {
 		return err
 	}
+	if now, _, err := t.digest(f); err != nil {
+		return err
+	} else if now != digest {
+		return errEdited
+	}
+
 	if f != (Form{}) {
 		return os.Rename(filepath.Join(folder, "agent"), filepath.Join(folder, f.Program()))
 	}

@@ -11,11 +11,15 @@
 // go test learns that its result depends on them: it is run again after a file was edited or added.
 // That holds for what runs below m.Run only, so TestMain must leave it to the tests.
 //
+// When such a test ends, go keeps its result for the sources as they are then. So a test fails at
+// its end if they were edited since the program was built.
+//
 // A process that uses a folder holds a shared lock on it until it ends, and such a folder is not
 // removed. A script holds none: its folder is one of the eight that were used last.
 package testbin
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +56,8 @@ func fakes() []string { return []string{"mcptest", "modelserver"} }
 type TB interface {
 	Helper()
 	Fatal(args ...any)
+	Error(args ...any)
+	Cleanup(func())
 }
 
 // Agent returns the path of the program. A test with the race detector gets the program with it.
@@ -62,6 +68,7 @@ func Agent(t TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	refuseEdits(t)
 	return filepath.Join(folder, f.Program())
 }
 
@@ -74,6 +81,7 @@ func Fake(t TB, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	refuseEdits(t)
 	return path
 }
 
@@ -85,7 +93,8 @@ func fake(name string) (string, error) {
 	return filepath.Join(folder, name), err
 }
 
-// Install puts the program of a form, by the name agent, and fakes into a folder for PATH.
+// Install puts the program of a form, by the name agent, and fakes into a folder for PATH. Behind
+// the tests that use it Unchanged is to be called.
 func Install(folder string, f Form, fakes ...string) error {
 	made, err := Make(f)
 	if err != nil {
@@ -127,16 +136,16 @@ var prepared = new(sync.Map)
 // Make builds the program in a form, unless that was done, and returns the folder that holds it.
 // The sources are those of the module around the working folder, as they are at the first call.
 func Make(f Form) (folder string, err error) {
-	once, _ := prepared.LoadOrStore(f, sync.OnceValues(func() (*os.File, error) { return prepare(f) }))
-	held, err := once.(func() (*os.File, error))()
+	once, _ := prepared.LoadOrStore(f, sync.OnceValues(func() (*made, error) { return prepare(f) }))
+	m, err := once.(func() (*made, error))()
 	if err != nil {
 		return "", err
 	}
-	return held.Name(), nil
+	return m.folder.Name(), nil
 }
 
 // prepare returns the folder of a form, open and locked.
-func prepare(f Form) (held *os.File, err error) {
+func prepare(f Form) (m *made, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("testbin: %w", err)
@@ -150,11 +159,6 @@ func prepare(f Form) (held *os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	digest, err := tree.digest(f)
-	if err != nil {
-		return nil, err
-	}
-
 	base, err := baseFolder()
 	if err != nil {
 		return nil, err
@@ -164,7 +168,20 @@ func prepare(f Form) (held *os.File, err error) {
 		files = append(files, Fakes)
 	}
 	s := store{base: base, user: os.Geteuid()}
-	return s.open(digest, files, func(folder string, lock *os.File) error { return tree.build(f, digest, folder, lock) })
+
+	for tries := 3; ; tries-- {
+		m = &made{again: func() (string, map[string]stamp, error) { return tree.digest(f) }}
+		if m.digest, m.stamps, err = m.again(); err != nil {
+			return nil, err
+		}
+		m.folder, err = s.open(m.digest, files, func(folder string, lock *os.File) error { return tree.build(f, m.digest, folder, lock) })
+		if err == nil {
+			return m, nil
+		}
+		if !errors.Is(err, errEdited) || tries == 1 {
+			return nil, err
+		}
+	}
 }
 
 // baseFolder is where the folders of all states are.
