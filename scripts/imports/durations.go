@@ -102,12 +102,12 @@ func (f *clockFlow) file(s *source) {
 				}
 			case *ast.CallExpr:
 				for _, bound := range f.boundsOf(x) {
-					f.ends(bound)
+					f.ends(bound, true)
 				}
 			case *ast.BinaryExpr:
 				if ordered(x.Op) && (f.isMeasured(x.X) || f.isMeasured(x.Y)) {
-					f.ends(x.X)
-					f.ends(x.Y)
+					f.ends(x.X, false)
+					f.ends(x.Y, false)
 				}
 			}
 			for to, from := range f.flows(n) {
@@ -116,7 +116,7 @@ func (f *clockFlow) file(s *source) {
 					f.measured[to] = true
 				}
 				if f.bounds[to] {
-					f.ends(from)
+					f.ends(from, true)
 				}
 			}
 			return true
@@ -125,11 +125,12 @@ func (f *clockFlow) file(s *source) {
 }
 
 // ends notes that the variables of a bound end as one: those of tests, since one of the product has
-// a meaning of its own, and is set to what the test is about.
-func (f *clockFlow) ends(bound ast.Expr) {
+// a meaning of its own, and is set to what the test is about. Moments do where a call waits for
+// one: a comparison may be one of a clock that the test made.
+func (f *clockFlow) ends(bound ast.Expr, moments bool) {
 	ast.Inspect(bound, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if v, ok := f.p.info.Uses[id].(*types.Var); ok && isDuration(v.Type()) {
+			if v, ok := f.p.info.Uses[id].(*types.Var); ok && (isDuration(v.Type()) || moments && isTime(v.Type())) {
 				f.bounds[v] = f.bounds[v] || f.tests[f.p.fset.Position(v.Pos()).Filename]
 			}
 		}
@@ -331,6 +332,10 @@ func (f *clockFlow) constant(e ast.Expr) (time.Duration, bool) {
 
 func isDuration(t types.Type) bool {
 	return t != nil && types.TypeString(t, nil) == "time.Duration"
+}
+
+func isTime(t types.Type) bool {
+	return t != nil && types.TypeString(t, nil) == "time.Time"
 }
 
 func isNumber(t types.Type) bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,7 +31,7 @@ func pausesOf(name, text string) (found []finding) {
 
 		tokens := shellTokens().FindAllString(code, -1)
 		for i, token := range tokens {
-			next := append(tokens[i+1:len(tokens):len(tokens)], "", "")
+			next := append(unquoted(tokens[i+1:]), "", "")
 			switch {
 			case command && (token == "while" || token == "until" || token == "for"):
 				open = append(open, &block{word: token})
@@ -55,6 +56,14 @@ func pausesOf(name, text string) (found []finding) {
 		command = true
 	}
 	return append(found, sleepsIn(open)...)
+}
+
+// unquoted is a list of tokens that begins with what is in quotes, if it begins with quotes.
+func unquoted(tokens []string) []string {
+	if len(tokens) > 2 && (tokens[0] == `"` || tokens[0] == "'") && tokens[2] == tokens[0] {
+		return slices.Concat(tokens[1:2], tokens[3:])
+	}
+	return slices.Clone(tokens)
 }
 
 // sleepsIn are the sleeps of loops that nothing closes: they are no loops then.

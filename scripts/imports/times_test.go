@@ -36,6 +36,8 @@ func body(code string) string {
 func TestEveryTimeRuleFires(t *testing.T) {
 	const deadline, compared, measured = "a deadline of 2s: wait for an event", "compares a time with 2s: count rows", "compares a measured time: count rows"
 	for name, c := range map[string]struct{ code, want string }{
+		"moment of a deadline":  {"end := time.Now().Add(2*time.Second); c.SetReadDeadline(end)", deadline},
+		"moment of a context":   {"end := time.Now().Add(2*time.Second); context.WithDeadline(ctx, end)", deadline},
 		"sleep":                 {"time.Sleep(x)", "host/a_test.go:6: sleeps: wait for an event with testkit.Until"},
 		"sleep as a value":      {"nap := time.Sleep; nap(x)", "host/a_test.go:6: sleeps"},
 		"after":                 {"<-time.After(2 * time.Second)", "host/a_test.go:6: " + deadline},
@@ -158,6 +160,8 @@ func TestScriptsThatSleep(t *testing.T) {
 		"a unit":                 "NAP 5s\n",
 		"almost a minute":        "NAP 59\n",
 		"an unknown time":        "NAP $PAUSE\n",
+		"a quoted time":          "NAP \"$PAUSE\"\n",
+		"quoted once":            "NAP '0.5'\n",
 		"behind a command":       "touch file; NAP 1; test -e other\n",
 		"behind and":             "touch file && NAP 1 && test -e other\n",
 		"in a quoted script":     "exec sh -c 'touch file; NAP 1; test -e other'\n",
@@ -189,6 +193,7 @@ func TestWhatTimesAllow(t *testing.T) {
 		"host/long_test.go":          body("<-time.After(10 * time.Second); context.WithTimeout(nil, time.Minute); _ = took < 10*time.Second; time.NewTimer(0); time.AfterFunc(-1, f)"),
 		"host/poll_test.go":          body("for t := time.NewTicker(time.Millisecond); ; <-t.C { }"),
 		"host/data_test.go":          body("_ = e.After != 2*time.Second; _ = now.Add(2*time.Second); _ = time.Second < time.Minute; _ = now.Before(then); _ = took > 0"),
+		"host/clock_test.go":         body("c.now = c.now.Add(2*time.Second); _ = c.now.Sub(c.began) > time.Minute // time: of a made clock") + "type clock struct{ now, began time.Time }\nvar c clock\n",
 		"host/shown_test.go":         body("t.Log(time.Since(x)); took := time.Since(x); t.Log(took.Seconds()); if took > time.Minute { }"),
 		"host/bubble_test.go":        body("synctest.Test(t, func() { time.Sleep(1); <-time.After(time.Second); _ = time.Since(x) > time.Second })"),
 		"host/story_test.go":         body("tell := func(do func()) { synctest.Test(t, func() { do() }) }; _ = tell") + "func story(do func()) { synctest.Test(t, func() { do() }) }\nfunc g() { story(func() { took := time.Since(x); if took > time.Second { time.Sleep(1) } }) }\n",
