@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // tolerance is how far a measure may rise above its record: far enough that a change that is no
@@ -149,13 +150,23 @@ func (r Record) Raised(older Record) (problems []Problem) {
 			text := fmt.Sprintf("the goal of %s was raised from %s to %s: a goal may only come down", name, Figure(before.goal), Figure(l.goal))
 			problems = append(problems, Problem{r.file, l.line, text})
 		}
-		if l.value > before.value && (l.sentence == "" || l.sentence == before.sentence) {
+		if l.value > before.value && (letters(l.sentence) == "" || letters(l.sentence) == letters(before.sentence)) {
 			text := fmt.Sprintf("%s was raised from %s to %s: give the reason in a new sentence behind #", name, Figure(before.value), Figure(l.value))
 			problems = append(problems, Problem{r.file, l.line, text})
 		}
 	}
 	slices.SortFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
 	return problems
+}
+
+// letters are what of a sentence a reader sees, but for spaces, points and capitals.
+func letters(sentence string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, sentence)
 }
 
 // Lowered is the text of the record with the value of a measure in its line. All other lines are as

@@ -141,6 +141,8 @@ func TestRaisedRecords(t *testing.T) {
 		"an empty sentence":                     {"16        4", "17        4 # ", "shape.txt:7: wide-states was raised from 16 to 17: give the reason in a new sentence behind #"},
 		"raised with the sentence of before":    {"89       20", "90       20", "shape.txt:4: aliases was raised from 89 to 90: give the reason in a new sentence behind #"},
 		"raised without the sentence of before": {"89       20 # the doors moved", "90       20", "shape.txt:4: aliases was raised from 89 to 90: give the reason in a new sentence behind #"},
+		"a sentence that nobody sees":           {"16        4", "17        4 # \u200b.", "shape.txt:7: wide-states was raised from 16 to 17: give the reason in a new sentence behind #"},
+		"the sentence of before, spaced":        {"89       20 # the doors moved", "90       20 # The  doors moved.", "shape.txt:4: aliases was raised from 89 to 90: give the reason in a new sentence behind #"},
 		"raised by little":                      {"3.78", "3.79", "shape.txt:9: function-word-names was raised from 3.78 to 3.79: give the reason in a new sentence behind #"},
 		"a raised goal":                         {"16        4", "16        5", "shape.txt:7: the goal of wide-states was raised from 4 to 5: a goal may only come down"},
 		"a raised goal with a sentence":         {"16        4", "15        5 # why not", "shape.txt:7: the goal of wide-states was raised from 4 to 5: a goal may only come down"},
