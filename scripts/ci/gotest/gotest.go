@@ -42,6 +42,7 @@ type Failure struct {
 	Test    string // its name without those of subtests, but TestScripts/NAME; "" if it is the package
 	Sub     string // the one subtest that failed, if it was only one
 	Output  string // what the test and its subtests printed
+	Why     string // of a package of which not all tests ran
 }
 
 // scripts is the test whose subtests are tests of their own: each is a script, a file.
@@ -189,9 +190,13 @@ func (p *result) failedLines() []string {
 	return lines
 }
 
+// cutOff is why a package fails whose process ended before its tests did.
+const cutOff = "its process ended before its tests: some may never have run"
+
 // failures are the tests that failed. If the process ended before its tests did (a panic, a
-// deadline), those that were running are among them; a package in which no test failed is a failure
-// of its own.
+// deadline), those that were running are among them, and so is the package: whoever tries one of
+// the tests again has not tried those behind it. A package in which no test failed is a failure of
+// its own.
 func (p *result) failures(folder string) []Failure {
 	var failed, running []string
 	for _, name := range p.order {
@@ -207,12 +212,6 @@ func (p *result) failures(folder string) []Failure {
 	if len(failed) == 0 {
 		return []Failure{{Package: folder}}
 	}
-	var found []Failure
-	if !slices.Contains(p.lines, "FAIL\n") {
-		// The process ended before its tests did: what would have come after is red by itself, also
-		// where the tests that failed are excepted.
-		found = append(found, Failure{Package: folder})
-	}
 
 	subs := map[string][]string{} // of each test, those right below it
 	var names []string
@@ -226,6 +225,7 @@ func (p *result) failures(folder string) []Failure {
 		}
 	}
 
+	var found []Failure
 	for _, name := range names {
 		if name == scripts && len(subs[name]) > 0 {
 			for _, sub := range subs[name] {
@@ -240,8 +240,15 @@ func (p *result) failures(folder string) []Failure {
 		}
 		found = append(found, f)
 	}
+	if !p.cameToItsEnd() {
+		found = append(found, Failure{Package: folder, Why: cutOff})
+	}
 	return found
 }
+
+// cameToItsEnd reports whether the process printed its verdict on all tests, which is the last that
+// it does.
+func (p *result) cameToItsEnd() bool { return slices.Contains(p.lines, "FAIL\n") }
 
 // output is the beginning of what a test and those below it printed.
 func (p *result) output(test string) string {
@@ -305,7 +312,7 @@ func (r *Reader) print(lines []string) error {
 func Reds(step, prefix string, failures []Failure) []red.Failure {
 	var reds []red.Failure
 	for _, f := range failures {
-		reds = append(reds, red.Failure{Step: step, Package: f.Package, Test: f.Test, Output: f.Output, Command: f.command(prefix)})
+		reds = append(reds, red.Failure{Step: step, Package: f.Package, Test: f.Test, Output: f.Output, Command: f.command(prefix), Why: f.Why})
 	}
 	return reds
 }

@@ -68,6 +68,10 @@ func TestPanicsApart(t *testing.T) { go func() { panic("beside its test") }(); t
 	"broken/a_test.go": "package broken\nimport \"testing\"\nfunc TestA(t *testing.T) { undefined() }\n",
 }
 
+// cutOff is why a package fails whose other tests may never have run: without it, a test that
+// panics once and passes when it is tried again would hide them.
+const cutOff = "its process ended before its tests: some may never have run"
+
 // goTest runs go test in the module and gives what it prints.
 func goTest(t *testing.T, args ...string) string {
 	t.Helper()
@@ -102,16 +106,16 @@ func TestAsGoTestPrintsIt(t *testing.T) {
 
 	want := []gotest.Failure{
 		{Package: ".", Test: "TestRoot"},
-		{Package: "apart"},
+		{Package: "apart", Why: cutOff},
 		{Package: "apart", Test: "TestBad"},
 		{Package: "broken"},
-		{Package: "ends"}, // TestParallel did not run
+		{Package: "ends", Why: cutOff},
 		{Package: "ends", Test: "TestEnds"},
 		{Package: "exits"},
 		{Package: "failing", Test: "TestOne"},
 		{Package: "failing", Test: "TestSub", Sub: "bad_(1)"},
 		{Package: "failing", Test: "TestSubs"},
-		{Package: "panics"}, // TestAfter did not run
+		{Package: "panics", Why: cutOff},
 		{Package: "panics", Test: "TestPanics"},
 		{Package: "script", Test: "TestScripts/a"},
 		{Package: "script", Test: "TestScripts/c"},
@@ -184,9 +188,9 @@ func TestOutOfTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []gotest.Failure{
-		{Package: "late"},
 		{Package: "late", Test: "TestBad", Output: "--- FAIL: TestBad (0.00s)\n"},
 		{Package: "late", Test: "TestSlow", Sub: "sub", Output: "panic: test timed out after 40m0s\n"},
+		{Package: "late", Why: cutOff},
 	}; !slices.Equal(failures, want) {
 		t.Errorf("found %+v, want %+v", failures, want)
 	}
@@ -204,7 +208,7 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []gotest.Failure{{Package: "late"}, {Package: "late", Test: "TestSlow"}}; !slices.Equal(failures, want) || out.String() != "FAIL\tm/late [did not end]\n" {
+	if want := []gotest.Failure{{Package: "late", Test: "TestSlow"}, {Package: "late", Why: cutOff}}; !slices.Equal(failures, want) || out.String() != "FAIL\tm/late [did not end]\n" {
 		t.Errorf("found %+v, printed %q", failures, out.String())
 	}
 }
