@@ -156,6 +156,9 @@ func TestShaky(t *testing.T) {
 		"# a comment":                         "not PACKAGE",
 		"host/serve TestA 7fc47ed4 \"a\" b\"": "is no quoted text",
 		"host/drive TestA 7fc47ed4 \"no reload\"": "there is no test host/drive TestA",
+		"./host/serve TestA 7fc47ed4 \"\"":        "./host/serve is not how reds name a package",
+		"host/serve/ TestA 7fc47ed4 \"\"":         "host/serve/ is not how reds name a package",
+		"../m/host/serve TestA 7fc47ed4 \"\"":     "../m/host/serve is not how reds name a package",
 		"broken TestA 7fc47ed4 \"no reload\"":     "no Go file",
 		strings.TrimSpace(good):                   "host/serve TestReload is there twice, first in line 1",
 	} {

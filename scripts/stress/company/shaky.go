@@ -2,6 +2,8 @@ package company
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -65,6 +67,11 @@ func Shaky(name, text string, exists func(folder, test string) (bool, error)) ([
 		printed, err := strconv.Unquote(parts[4])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s is no quoted text", at, parts[4])
+		}
+
+		// Another name of the folder would be the test of no failure.
+		if folder := parts[1]; path.Clean(folder) != folder || !filepath.IsLocal(folder) {
+			return nil, fmt.Errorf("%s: %s is not how reds name a package, which is as host/serve", at, folder)
 		}
 
 		l := Line{Package: parts[1], Test: parts[2], Base: parts[3], Text: printed}
