@@ -74,6 +74,7 @@ func TestOutcome(t *testing.T) {
 		want      Outcome
 	}{
 		{"TestA", true, "\x16=== RUN   TestA\n\x16--- PASS: TestA (0.00s)\nPASS\n", Passed},
+		{"TestA", true, "\x16=== RUN   TestA\nno end of line\x16--- PASS: TestA (0.00s)\nPASS\n", Passed},
 		{"TestA", false, "\x16--- PASS: TestA (0.00s)\npanic: in TestMain\n", Failed},
 		{"TestA", true, "\x16--- SKIP: TestA (0.00s)\n", Skipped},
 		{"TestA", true, "testing: warning: no tests to run\nPASS\n", Missing},

@@ -21,10 +21,11 @@ const (
 const mark = "\x16"
 
 // read finds how a run ended, by whether its process succeeded and what it printed. A success
-// without the line of the test is none: nothing of it ran.
+// without the line of the test is none: nothing of it ran. What a test printed without an end of
+// line is in front of the mark.
 func read(name string, succeeded bool, output []byte) Outcome {
 	ended := func(how string) bool {
-		line := regexp.MustCompile(`(?m)^` + mark + ` *--- ` + how + `: ` + regexp.QuoteMeta(name) + ` \(`)
+		line := regexp.MustCompile(mark + ` *--- ` + how + `: ` + regexp.QuoteMeta(name) + ` \(`)
 		return line.Match(output)
 	}
 	switch {
