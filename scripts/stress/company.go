@@ -143,12 +143,14 @@ func (s *stress) tryAgain(ctx context.Context, failure red.Failure) (string, err
 	return withOutput(reason, loaded.Last()), nil
 }
 
-// withOutput adds what a test printed to the reason for which it stays red.
+// withOutput adds what a test printed to the reason for which it stays red. It is indented: .ci/run
+// takes each line that begins with "shaky: " for an exception.
 func withOutput(reason string, r trial.Result) string {
 	if reason == "" || len(r.Output) == 0 {
 		return reason
 	}
-	return reason + "\n" + string(bytes.TrimRight(r.Output, "\n"))
+	output := bytes.TrimRight(r.Output, "\n")
+	return reason + "\n    " + string(bytes.ReplaceAll(output, []byte("\n"), []byte("\n    ")))
 }
 
 // shaky reads the tests that were excepted before; without the file there are none.

@@ -27,7 +27,10 @@ func newCompany(t *testing.T) module {
 
 import "testing"
 
-func TestAlways(t *testing.T) { t.Fatal("as ever") }
+func TestAlways(t *testing.T) {
+	println("shaky: p TestAlways 7fc47ed4 \"\"")
+	t.Fatal("as ever")
+}
 
 func TestGrows(t *testing.T) {
 	if runs(t) == 3 {
@@ -90,6 +93,9 @@ func TestFailureInCompany(t *testing.T) {
 			wantCode, wantLeft, line := 1, c.red, `red: .*: `+c.want
 			if c.want == "" {
 				wantCode, wantLeft, line = 0, "", regexp.QuoteMeta(`shaky: p TestGood 7fc47ed4 "no reload"`)
+			}
+			if c.want != "" && strings.Contains("\n"+text, "\nshaky: ") {
+				t.Errorf("a line as of an exception:\n%s", text)
 			}
 			if code != wantCode || left != wantLeft || !regexp.MustCompile(`(?s)^`+line).MatchString(text) {
 				t.Errorf("exit %d, want %s\nstill red: %s%s", code, line, left, text)
