@@ -251,6 +251,11 @@ func TestChange(t *testing.T) {
 	m.want(0, `p TestGood\np TestOther: not built on this system\n`, "-list")
 	m.want(0, `TestGood: 2 of 2\np TestOther: not built on this system\n`, "-n", "2", "-limit", "120")
 
+	m.write("foreign/a_darwin.go", "package foreign\n")
+	m.write("foreign/a_darwin_test.go", "package foreign\n\nimport \"testing\"\n\nfunc TestForeign(t *testing.T) {}\n")
+	module{T: t, root: since}.write("files", "foreign/a_darwin_test.go\np/p_test.go\n")
+	m.want(0, `p TestGood\nforeign TestForeign: not built on this system\n`, "-list")
+
 	module{T: t, root: since}.write("files", "p/p.go\n")
 	m.want(0, `no test is new or changed since 7fc47ed4\n`)
 }

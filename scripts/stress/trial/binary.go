@@ -47,7 +47,8 @@ func Build(ctx context.Context, root, folder, into string, race bool) (Binary, e
 // Built reports which tests of a package this system builds, and why the package cannot be looked
 // at.
 func Built(ctx context.Context, root, folder string) (map[string]bool, error) {
-	c := exec.CommandContext(ctx, "go", "list", "-json=TestGoFiles,XTestGoFiles", ".")
+	// With -e, a package of which this system builds nothing is one without tests.
+	c := exec.CommandContext(ctx, "go", "list", "-e", "-json=TestGoFiles,XTestGoFiles,IgnoredGoFiles,Error", ".")
 	c.Dir = filepath.Join(root, filepath.FromSlash(folder))
 	if _, err := os.Stat(c.Dir); err != nil {
 		return nil, fmt.Errorf("there is no package %s: %w", folder, err)
@@ -59,11 +60,18 @@ func Built(ctx context.Context, root, folder string) (map[string]bool, error) {
 		return nil, fmt.Errorf("list the tests of %s: %w\n%s", folder, err, problems.Bytes())
 	}
 
-	var files struct{ TestGoFiles, XTestGoFiles []string }
-	if err := json.Unmarshal(out.Bytes(), &files); err != nil {
+	var found struct {
+		TestGoFiles, XTestGoFiles, IgnoredGoFiles []string
+		Error                                     *struct{ Err string }
+	}
+	if err := json.Unmarshal(out.Bytes(), &found); err != nil {
 		return nil, fmt.Errorf("list the tests of %s: %w", folder, err)
 	}
-	tests, err := pick.Declared(root, folder, append(files.TestGoFiles, files.XTestGoFiles...))
+	files := append(found.TestGoFiles, found.XTestGoFiles...)
+	if found.Error != nil && (len(files) > 0 || len(found.IgnoredGoFiles) == 0) {
+		return nil, fmt.Errorf("list the tests of %s: %s", folder, found.Error.Err)
+	}
+	tests, err := pick.Declared(root, folder, files)
 	built := map[string]bool{}
 	for _, name := range tests {
 		built[name] = true
