@@ -3,7 +3,7 @@
 // Command stress runs tests again and again on a busy machine: what depends on time, on the order
 // of processes or on the number of processors fails here before it fails in company.
 //
-//	go run ./scripts/stress [-n 30] [-limit 120] [-race] [-list] [PACKAGE TEST...]...
+//	go run ./scripts/stress [-n 30] [-limit 120] [-clock 15m] [-race] [-list] [PACKAGE TEST...]...
 //	go run ./scripts/stress -company FILE [-out FILE] [-shaky scripts/shaky.txt]
 //
 // Each test runs n times beside eight busy loops: a third as it is, a third with GOMAXPROCS=1, a
@@ -12,8 +12,8 @@
 //
 // Without names, it runs the tests that are new or that changed since the last landing
 // (agent/scripts/landed/change); package pick has the rule. With -limit, only as many run as fit in
-// so many seconds of processor time, the cheapest first; those left out are printed. -list prints
-// what would run.
+// so many seconds of processor time, the cheapest first, and with -clock too, no further one begins
+// after that time. Those left out are printed. -list prints what would run.
 //
 // It exits 0 if all passed; 1 if one failed, with its output and the command that repeats it; 2 if
 // nothing ran, if what was asked for is not there or skips itself, or if there was no load. The
@@ -73,6 +73,7 @@ type stress struct {
 
 	n       int
 	limit   time.Duration // of processor time; 0 is none
+	clock   time.Duration // after which no test begins; 0 is never
 	race    bool
 	timeout time.Duration
 	company retry
@@ -103,6 +104,7 @@ func (s *stress) do(ctx context.Context, args []string) (int, error) {
 	flags.SetOutput(s.stderr)
 	flags.IntVar(&s.n, "n", 30, "`runs` of each test")
 	seconds := flags.Float64("limit", 0, "`seconds` of processor time for all tests; the cheapest run, 0 is no limit")
+	flags.DurationVar(&s.clock, "clock", 0, "`time` after which no further test begins, with -limit; 0 is never")
 	flags.BoolVar(&s.race, "race", false, "build the tests with the race detector")
 	flags.DurationVar(&s.timeout, "timeout", 10*time.Minute, "`time` after which a run fails")
 	list := flags.Bool("list", false, "print what would run")
@@ -118,7 +120,7 @@ func (s *stress) do(ctx context.Context, args []string) (int, error) {
 		}
 		return 2, errUsage
 	}
-	if s.n < 1 || *seconds < 0 || s.timeout <= 0 {
+	if s.n < 1 || *seconds < 0 || s.timeout <= 0 || s.clock < 0 {
 		return 2, fmt.Errorf("nothing would run with -n %d -limit %v -timeout %v", s.n, *seconds, s.timeout)
 	}
 

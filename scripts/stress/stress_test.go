@@ -237,6 +237,13 @@ func TestLimit(t *testing.T) {
 	m.want(2, `left out: p TestDear: .*stress: nothing ran\n`, "-n", "3", "-limit", "1", "p", "TestDear")
 }
 
+// Tests that use no processor time are left out, and named, when the time is over.
+func TestClock(t *testing.T) {
+	m := newModule(t)
+	m.want(2, `left out: p TestGood: not even run once\n.*stress: nothing ran\n`, "-n", "3", "-limit", "100", "-clock", "1ns", "p", "TestGood")
+	m.want(2, `stress: nothing would run with .*`, "-clock", "-1s", "p", "TestGood")
+}
+
 // Without names, the tests of the change run.
 func TestChange(t *testing.T) {
 	m := newModule(t)

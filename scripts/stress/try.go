@@ -96,10 +96,13 @@ func (s *stress) within(ctx context.Context, all []*tried) (failed bool, err err
 	repeats := trial.Repeats(s.n)
 	share := s.limit / time.Duration(s.n) // who uses more in one run does not fit n times
 
+	began := time.Now()
+	late := func() bool { return s.clock > 0 && time.Since(began) >= s.clock }
+
 	var spent time.Duration
 	var open []*tried
 	for _, one := range all {
-		if spent >= s.limit {
+		if spent >= s.limit || late() {
 			one.left = "not even run once"
 			continue
 		}
@@ -124,6 +127,10 @@ func (s *stress) within(ctx context.Context, all []*tried) (failed bool, err err
 		before := one.CPU
 		if !trial.Fits(spent, before, s.n-1, s.limit) {
 			one.left = fmt.Sprintf("run once, which used %v of processor time", before)
+			continue
+		}
+		if late() {
+			one.left = fmt.Sprintf("run once, as %v are over", s.clock)
 			continue
 		}
 
