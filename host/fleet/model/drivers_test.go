@@ -7,6 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -204,9 +207,33 @@ func (w *world) finish() {
 	}
 }
 
+// drawFromSeed makes the next property draw from scripts/seed.txt, as those of the main module do: no
+// landing depends on what was drawn for it. Each i has draws of its own. AGENT_SEED replaces the
+// number of the file.
+func drawFromSeed(t *testing.T, i uint64) {
+	t.Helper()
+	text, err := os.ReadFile("../../../scripts/seed.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if replaced := os.Getenv("AGENT_SEED"); replaced != "" {
+		text = []byte(replaced)
+	}
+	number, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
+	if err != nil || number == 0 {
+		t.Fatalf("%q is no seed", text)
+	}
+
+	if err := flag.Set("rapid.seed", strconv.FormatUint(number+i<<32, 10)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Set("rapid.seed", "0") }) // it was set a moment ago
+}
+
 func TestDriversOfARealLog(t *testing.T) {
 	ctx := t.Context()
-	for i := range 30 { // it costs little
+	for i := range uint64(30) { // it costs little
+		drawFromSeed(t, i)
 		t.Run(fmt.Sprintf("memory %d", i), rapid.MakeCheck(func(rt *rapid.T) {
 			shared := fake.New()
 			w := newWorld(ctx, rt, func() log.Log { return shared })
@@ -214,6 +241,7 @@ func TestDriversOfARealLog(t *testing.T) {
 			w.finish()
 		}))
 	}
+	drawFromSeed(t, 30)
 	dir, n := t.TempDir(), 0
 	t.Run("dir", rapid.MakeCheck(func(rt *rapid.T) {
 		n++
@@ -293,6 +321,7 @@ func TestDriversOfWrongLogs(t *testing.T) {
 			return w
 		},
 	} {
+		drawFromSeed(t, 0)
 		f := &firstFault{TB: t}
 		func() {
 			defer func() {
