@@ -189,6 +189,9 @@ func checkRecord(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if find(list, total) == nil {
+		return fmt.Errorf("%s has no line %s: a run that costs too much would not be seen", costFile, total)
+	}
 	earlier, err := landedRecord()
 	if err != nil {
 		return err

@@ -77,7 +77,6 @@ func (s *stress) again(ctx context.Context, failures []red.Failure, shakyFile st
 	if err != nil {
 		return failures, err
 	}
-	packages := since.Packages()
 
 	var left []red.Failure
 	for i, read := range failures {
@@ -86,7 +85,7 @@ func (s *stress) again(ctx context.Context, failures []red.Failure, shakyFile st
 			failure.Package = s.folder(failure.Package)
 		}
 
-		reason := company.Refuse(failure, slices.Contains(packages, failure.Package), shaky)
+		reason := company.Refuse(failure, touched(since, failure.Package), shaky)
 		if reason == "" {
 			if reason, err = s.tryAgain(ctx, failure); err != nil {
 				return append(left, failures[i:]...), err
@@ -103,6 +102,12 @@ func (s *stress) again(ctx context.Context, failures []red.Failure, shakyFile st
 		shaky = append(shaky, line)
 	}
 	return left, nil
+}
+
+// touched reports whether a change has a file of a package, or the list of the modules that any
+// package may import.
+func touched(since change.Change, folder string) bool {
+	return slices.Contains(since.Packages(), folder) || slices.Contains(since.Files, "go.mod") || slices.Contains(since.Files, "go.sum")
 }
 
 // tryAgain runs a test alone and, if it passes, under load. It returns why the test stays red, or

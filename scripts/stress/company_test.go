@@ -78,7 +78,7 @@ func TestFailureInCompany(t *testing.T) {
 		{"skips itself", redLine("tests", "p", "TestSkips"), "", `alone it skips itself`},
 		{"is not there", redLine("tests", "p", "TestNone"), "", `alone nothing ran`},
 		{"does not build", redLine("tests", "none", "TestNone"), "", `build the tests of none: it has none on this system`},
-		{"has changed", redLine("tests", "example.com/m/q", "TestGood"), "", `its package has changed`},
+		{"has changed", redLine("tests", "example.com/m/q", "TestGood"), "", `its package, or go.mod, has changed`},
 		{"finds things", redLine("tests", "p", "FuzzGood"), "", `what fuzz finds`},
 		{"in another step", redLine("race", "p", "TestGood"), "", `only tests of the step tests`},
 		{"was excepted", redLine("tests", "p", "TestGood"), "p TestGood 7fc47ed4 \"no reload\"\n", `it was excepted at 7fc47ed4`},
@@ -170,4 +170,12 @@ func TestCannotLook(t *testing.T) {
 	t.Setenv(change.Folder, filepath.Join(m.root, "missing"))
 	code, left, text = m.again(reds)
 	want(left, reds, text, `landed: read the folder`, code)
+}
+
+func TestTouched(t *testing.T) {
+	for name, want := range map[string]bool{"go.mod": true, "go.sum": true, "README.md": false, "host/fleet/go.mod": false} {
+		if got := touched(change.Change{Files: []string{name}}, "host/serve"); got != want {
+			t.Errorf("%s changed: %v", name, got)
+		}
+	}
 }

@@ -207,8 +207,8 @@ func (w *world) finish() {
 	}
 }
 
-// drawFromSeed makes the next property draw from scripts/seed.txt, as those of the main module do: no
-// landing depends on what was drawn for it. Each i has draws of its own. AGENT_SEED replaces the
+// drawFromSeed makes the next property draw from scripts/seed.txt, as those of the main module do:
+// no landing depends on what was drawn for it. Each i has draws of its own. AGENT_SEED replaces the
 // number of the file.
 func drawFromSeed(t *testing.T, i uint64) {
 	t.Helper()

@@ -1,8 +1,9 @@
 // Package company decides what becomes of a test that failed among all others, in a run of .ci/run.
 //
 // A red stays red. The one exception is a test that depends on what else the machine does, in a
-// part of the product that nobody has touched: it passes alone, and it passes each of Tries times
-// under load. It does not hold up its landing, and leaves a line that becomes one of
+// package that nobody has touched: it passes alone, and it passes each of Tries times under load.
+// What the package imports of this module may have changed; what it may import of others, by
+// go.mod, may not. It does not hold up its landing, and leaves a line that becomes one of
 // scripts/shaky.txt. As long as that line is there the test has no second exception, and with three
 // such lines no test has.
 package company
@@ -51,8 +52,8 @@ func finders() []finder {
 }
 
 // Refuse returns why a failure is not tried again, or "" if it may be. Changed reports whether the
-// package of the test has changed since the last landing. Shaky are the tests that were excepted
-// before.
+// package of the test, or go.mod, has changed since the last landing. Shaky are the tests that were
+// excepted before.
 func Refuse(failure red.Failure, changed bool, shaky []Line) string {
 	if failure.Step != step {
 		return "only tests of the step " + step + " are tried again"
@@ -69,7 +70,7 @@ func Refuse(failure red.Failure, changed bool, shaky []Line) string {
 	}
 
 	if changed {
-		return "its package has changed since the last landing"
+		return "its package, or go.mod, has changed since the last landing"
 	}
 	for _, line := range shaky {
 		if line.covers(failure) {

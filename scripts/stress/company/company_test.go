@@ -28,7 +28,7 @@ func TestRefuse(t *testing.T) {
 		{"a script", red.Failure{Step: "tests", Package: "host/command", Test: "TestScripts/run"}, false, nil, ""},
 		{"another step", red.Failure{Step: "race", Package: "host/serve", Test: "TestReload"}, false, nil, "only tests of the step tests"},
 		{"a package", red.Failure{Step: "tests", Package: "host/serve"}, false, nil, "no single test failed"},
-		{"a changed package", red.Failure{Step: "tests", Package: "host/serve", Test: "TestReload"}, true, nil, "its package has changed"},
+		{"a changed package", red.Failure{Step: "tests", Package: "host/serve", Test: "TestReload"}, true, nil, "its package, or go.mod, has changed"},
 		{"fuzz", red.Failure{Step: "tests", Package: "db/redact", Test: "FuzzRedact"}, false, nil, "what fuzz finds"},
 		{"a lab", red.Failure{Step: "tests", Package: "scripts/crashlab/judge", Test: "TestCompareEnds"}, false, nil, "what a lab finds"},
 		{"drawn histories", red.Failure{Step: "tests", Package: "recovery/flow", Test: "TestStoriesKeepThePromises"}, false, nil, "what drawn histories finds"},
