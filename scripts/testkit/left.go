@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,8 @@ import (
 // "agent/host/serve.(*Server).carry" for a method. Goroutines of tests themselves do not count, and
 // one that has not begun yet has no name but that of its creator.
 //
-// A name that no package of the module has is refused: it would never be found, whatever is left.
+// A name that the module does not have, since it was renamed for example, is refused: it would
+// never be found, whatever is left.
 func NoneLeft(t testing.TB, name string) {
 	t.Helper()
 	if err := known(name); err != nil {
@@ -70,6 +72,28 @@ func known(name string) error {
 	}
 	if len(files) == 0 {
 		return fmt.Errorf("module %s has no package %s", module, path)
+	}
+	_, declared, _ := strings.Cut(name[slash:], ".")
+	return declares(files, path, declared)
+}
+
+// declares refuses a name behind a package, such as "(*Server).carry", that has a type, a function
+// or a method which none of the files declares.
+func declares(files []string, path, name string) error {
+	var code strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read package %s: %w", path, err)
+		}
+		code.Write(text)
+	}
+
+	for _, identifier := range regexp.MustCompile(`\w+`).FindAllString(name, -1) {
+		form := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type )` + identifier + `\b`)
+		if !form.MatchString(code.String()) {
+			return fmt.Errorf("package %s declares no type and no function %s", path, identifier)
+		}
 	}
 	return nil
 }

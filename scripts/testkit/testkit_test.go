@@ -170,13 +170,14 @@ created by agent/ab.work in goroutine 9
 // A name that nothing can have would pass whatever is left.
 func TestNoneLeftRefusesUnknownNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"agent/host/server.":     "module agent has no package agent/host/server",
-		"agent/host/serve":       "want a package and a dot",
-		"serve.":                 "package serve is not one of module agent",
-		"net/http.(*Server)":     "package net/http is not one of module agent",
-		"":                       "want a package and a dot",
-		"agents/host/serve.":     "is not one of module agent",
-		"agent/scripts.(*T).Run": "module agent has no package agent/scripts",
+		"agent/host/server.":                "module agent has no package agent/host/server",
+		"agent/host/serve":                  "want a package and a dot",
+		"serve.":                            "package serve is not one of module agent",
+		"net/http.(*Server)":                "package net/http is not one of module agent",
+		"":                                  "want a package and a dot",
+		"agents/host/serve.":                "is not one of module agent",
+		"agent/scripts.(*T).Run":            "module agent has no package agent/scripts",
+		"agent/host/serve.(*Server).Nobody": "package agent/host/serve declares no type and no function Nobody",
 	} {
 		var f failed
 		if NoneLeft(&f, name); !strings.Contains(f.text, want) {
