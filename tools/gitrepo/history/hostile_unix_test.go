@@ -172,20 +172,10 @@ func TestPipeInAnObjectsPlace(t *testing.T) {
 	s.must(syscall.Mkfifo(file, 0o600))
 	rd := s.open()
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	pipes := make(chan *os.File, 1)
-	go func() {
-		pipe, err := os.OpenFile(file, os.O_WRONLY, 0) // which returns when git has opened it
-		if err != nil {
-			t.Error(err)
-		}
-		pipes <- pipe
-		cancel()
-	}()
+	time.AfterFunc(200*time.Millisecond, cancel) // time: git never answers, so it ends in any time
 	if all, _, err := rd.Commits(ctx, []string{one, two}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v", all, err)
 	}
-	s.must((<-pipes).Close())
 	if all, _, err := rd.Commits(t.Context(), []string{one}); err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
 	}
