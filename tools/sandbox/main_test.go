@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"agent/scripts/testkit/seed"
 	"agent/tools/sandbox"
 	"golang.org/x/sys/unix"
 )
@@ -60,7 +61,8 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "-test.v", "-test.timeout=5m", "-test.run="+os.Getenv("SANDBOX_RUN"))
+	drawn := fmt.Sprintf("-rapid.seed=%d", seed.Number(t)) // its file is out of that user's sight
+	cmd := exec.Command(binary, "-test.v", "-test.timeout=5m", "-test.run="+os.Getenv("SANDBOX_RUN"), drawn)
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "HOME=/nonexistent")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: false}}
