@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,17 +165,19 @@ func (k *keeper) refuse(why error) {
 	}
 }
 
-// writeBegan makes the start durable. If that fails the record is taken back, since nothing was
-// started.
+// writeBegan makes the start durable. The record gets its name when it is whole: a runner that is
+// killed on the way leaves the proof that nothing was started, and never half a record, which would
+// not say with which start of the machine its processes are gone. If it fails the record is taken
+// back, since nothing was started.
 func (k *keeper) writeBegan() error {
 	boot, space, err := origin()
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(k.folder, beganName)
-	err = writeNew(path, Began{Identity: k.spec.Identity, Boot: boot, Space: space, Runner: k.me, At: fault.Now()})
+	b, err := encodeRecord(Began{Identity: k.spec.Identity, Boot: boot, Space: space, Runner: k.me, At: fault.Now()})
 	if err == nil {
-		err = durable.SyncDir(k.folder)
+		err = durable.Replace(path, 0o600, bytes.NewReader(b))
 	}
 	if err == nil {
 		err = k.inPlace()
@@ -215,12 +218,9 @@ func (k *keeper) record(e Exit) error {
 }
 
 func (k *keeper) writeExit(e Exit) error {
-	b, err := json.Marshal(e)
+	b, err := encodeRecord(e)
 	if err != nil {
 		return err
-	}
-	if len(b) > recordRoom {
-		return fmt.Errorf("the exit record has %d bytes, room is for %d", len(b), recordRoom)
 	}
 	if _, err := k.room.WriteAt(b, 0); err != nil {
 		return err

@@ -84,26 +84,11 @@ func there(folder, name string) (bool, error) {
 	return err == nil, err
 }
 
-// writeNew writes a record that must not exist yet, and syncs the file. The caller syncs the
-// folder.
-func writeNew(path string, record any) error {
+// encodeRecord is a record as its file holds it.
+func encodeRecord(record any) ([]byte, error) {
 	b, err := json.Marshal(record)
-	if err != nil {
-		return err
+	if err == nil && len(b) > recordRoom {
+		err = fmt.Errorf("the record has %d bytes, room is for %d", len(b), recordRoom)
 	}
-	if len(b) > recordRoom {
-		return fmt.Errorf("write %s: the record has %d bytes, room is for %d", path, len(b), recordRoom)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return b, err
 }

@@ -3,10 +3,12 @@
 package runner_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"unsafe"
 
 	"agent/recovery/fault"
 
@@ -68,6 +70,44 @@ func TestTheStartIsOnTheDisk(t *testing.T) {
 		if n, err := unwritten(filepath.Join(c.folder, name)); err != nil || n != 0 {
 			t.Errorf("of %s %d pages are not on the disk (%v)", name, n, err)
 		}
+	}
+}
+
+// The record of the start gets its name when it is whole, so that no moment of a kill leaves half of
+// it: half a record is taken for a call that began.
+func TestTheStartIsRecordedInOneStep(t *testing.T) {
+	c := newCall(t, "true")
+	job := c.prepare()
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := os.NewFile(uintptr(fd), "inotify")
+	defer events.Close() // it was only read
+	if _, err := unix.InotifyAddWatch(fd, c.folder, unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_MODIFY); err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Start(os.Args[0], c.env); err != nil {
+		t.Fatal(err)
+	}
+	c.end()
+
+	buf := make([]byte, 64<<10)
+	n, err := events.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []uint32
+	for at := 0; at < n; {
+		e := (*unix.InotifyEvent)(unsafe.Pointer(&buf[at]))
+		name := buf[at+unix.SizeofInotifyEvent:][:e.Len]
+		if string(bytes.TrimRight(name, "\x00")) == "began" {
+			got = append(got, e.Mask)
+		}
+		at += unix.SizeofInotifyEvent + int(e.Len)
+	}
+	if len(got) != 1 || got[0] != unix.IN_MOVED_TO {
+		t.Errorf("events of the record: %x, want one, that it was moved to its name", got)
 	}
 }
 
