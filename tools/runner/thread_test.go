@@ -73,8 +73,8 @@ func TestTheStartIsOnTheDisk(t *testing.T) {
 	}
 }
 
-// The record of the start gets its name when it is whole, so that no moment of a kill leaves half of
-// it: half a record is taken for a call that began.
+// The record of the start gets its name when it is whole, so that no moment of a kill leaves half a
+// record, which is taken for a call that began.
 func TestTheStartIsRecordedInOneStep(t *testing.T) {
 	c := newCall(t, "true")
 	job := c.prepare()
