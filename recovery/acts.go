@@ -12,6 +12,7 @@ import (
 type Acts struct {
 	Text     string    // the arguments with defaults filled in, limits left out and one spelling for what is the same
 	Commands []Command // of a shell call: its simple commands; none where the script cannot be read
+	Opaque   bool      // of a shell call: the script cannot be read, and may do again what any other did
 }
 
 // Command is one simple command of a script.
@@ -70,7 +71,7 @@ func (s guard) acting(c *Call) comparison {
 			a := s.acts(c.Tool, c.Args)
 			mine = &a
 		}
-		return mine.Repeats(s.acts(u.Tool, u.Args))
+		return mine.Opaque && c.Effect != journal.EffectRead || mine.Repeats(s.acts(u.Tool, u.Args))
 	}
 }
 

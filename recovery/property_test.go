@@ -3,6 +3,7 @@ package recovery
 import (
 	"agent/recovery/journal"
 	"agent/scripts/testkit/seed"
+	"encoding/json"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -204,6 +205,13 @@ func TestWrongHostsAreCaught(t *testing.T) {
 					}
 				}
 				return Next(s)
+			}
+		},
+		"starts scripts that it cannot read": func(m *sim) {
+			m.s.Acting = func(tool string, args json.RawMessage, folder string) Acts {
+				a := acting(tool, args, folder)
+				a.Opaque = false
+				return a
 			}
 		},
 		"compares calls by their fingerprints": func(m *sim) { m.s.Acting = nil },

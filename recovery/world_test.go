@@ -590,6 +590,8 @@ func (m *sim) proposal(i int) journal.Proposal {
 		what += " limit"
 	case 2: // both, and something that changes nothing by itself
 		what = "say a b"
+	case 3: // what cannot be read, where it is a script
+		what = "opaque"
 	}
 	p := journal.Proposal{
 		ID: fmt.Sprintf("c-%d-%d", len(m.s.Turns)+1, i), Tool: tool, Args: json.RawMessage(`{ "what": "` + what + `" }`),
@@ -618,7 +620,7 @@ func (m *sim) proposal(i int) journal.Proposal {
 }
 
 // acting reads what the world's calls do: words, of which "limit" is no part of what acts and "say"
-// changes nothing. Of a shell each word is a command.
+// changes nothing. Of a shell each word is a command, and "opaque" is a script that cannot be read.
 func acting(tool string, args json.RawMessage, _ string) Acts {
 	var a struct{ What string }
 	if err := json.Unmarshal(args, &a); err != nil {
@@ -626,6 +628,9 @@ func acting(tool string, args json.RawMessage, _ string) Acts {
 	}
 	words := slices.DeleteFunc(strings.Fields(a.What), func(w string) bool { return w == "limit" })
 	acts := Acts{Text: strings.Join(words, " ")}
+	if acts.Opaque = tool == "shell" && acts.Text == "opaque"; acts.Opaque {
+		return acts
+	}
 	if tool == "shell" {
 		for _, w := range words {
 			acts.Commands = append(acts.Commands, Command{Names: []string{w}, Idle: w == "say"})

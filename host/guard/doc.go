@@ -14,7 +14,8 @@
 // shell's flags do not count. A script is the same one when it is run by path or given to an
 // interpreter, by a path from the workspace, an absolute path or behind a cd. A command that
 // changes nothing by itself (echo, cd, cat ...) is not needed for two scripts to be alike, unless
-// it writes a file. A script that cannot be parsed is compared as text without its white space.
+// it writes a file. A script that cannot be read (tools/shelltext) may do again what any other did,
+// also where it is only a part of what runs.
 //
 // Beyond it are names that only a shell knows (a variable that is not set to a plain word in the
 // script), and the same effect by other commands.

@@ -132,6 +132,26 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// A script that cannot be read may do anything again, also one within another.
+func TestOpaqueScripts(t *testing.T) {
+	for script, opaque := range map[string]bool{
+		"ls # \\\ntouch x":            true,
+		"sh -c 'ls # \\\ntouch x'":    true,
+		"printf 'ls # \\\nx' | sh":    true,
+		"ls '":                        true,
+		"ls # a comment\ntouch x":     false,
+		"ls \\\n x":                   false,
+		"sh -c 'ls; touch x' | sh -s": false,
+	} {
+		for _, shell := range []string{"sh", "bash"} {
+			a := guard.Acts(guard.Call{Tool: "shell", Args: mustJSON(t, map[string]string{"command": script, "shell": shell}), Folder: "/w"})
+			if a.Opaque != opaque {
+				t.Errorf("%q for %s: opaque is %v, want %v", script, shell, a.Opaque, opaque)
+			}
+		}
+	}
+}
+
 // A script is read within bounds, whatever it is.
 func FuzzScript(f *testing.F) {
 	for _, s := range []string{"sh B.sh", "eval 'eval \"eval x\"'", "timeout", "env", "sh -c", "cd", "a | sh", "$(", "<<E", "f() { f; }; f", "exec >f", "flock", "\"$(pwd)\"", "${x"} {

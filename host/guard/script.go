@@ -8,8 +8,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"agent/host/permission"
 	"agent/recovery"
+	"agent/tools/shelltext"
 )
 
 // Bounds of what is followed of a script.
@@ -28,6 +28,7 @@ type reading struct {
 	commands []recovery.Command
 	texts    int
 	inside   int
+	opaque   bool // a text that a shell carries out could not be read
 }
 
 // script is what acts of a shell call.
@@ -35,22 +36,27 @@ func script(text, shell, folder string, follow func(string) string) recovery.Act
 	r := &reading{folder: folder, follow: follow, dirs: []string{"."}, names: map[string]string{"PWD": folder}}
 	acts := recovery.Acts{Text: strings.Join(strings.Fields(text), " ")}
 	if f := r.text(text, shell); f != nil {
-		var b strings.Builder
-		if err := syntax.NewPrinter(syntax.Minify(true)).Print(&b, f); err == nil && b.Len() > 0 { // else the text without white space
-			acts.Text = b.String()
-		}
 		acts.Commands = r.commands
+		if minified := printed(f); minified != "" { // else the text without white space
+			acts.Text = minified
+		}
 	}
+	if normal := shelltext.Read(text, shell).Normal; normal != nil {
+		acts.Text = normal.Print()
+	}
+	acts.Opaque = r.opaque
 	return acts
 }
 
 // text takes the commands of a text that a shell carries out; nil where it cannot be read.
 func (r *reading) text(text, shell string) *syntax.File {
 	if r.texts++; r.texts > maxTexts || r.inside >= maxInside {
+		r.opaque = true
 		return nil
 	}
-	f := permission.Parse(text, shell)
+	f := shelltext.Parse(text, shell)
 	if f == nil {
+		r.opaque = true
 		return nil
 	}
 	r.inside++
@@ -124,7 +130,7 @@ func (r *reading) statement(n *syntax.Stmt) {
 	if call != nil {
 		for _, a := range call.Assigns {
 			if len(call.Args) == 0 && a.Name != nil && a.Value != nil {
-				if value, plain := permission.Literal(a.Value); plain {
+				if value, plain := shelltext.Literal(a.Value); plain {
 					r.names[a.Name.Value] = value
 				}
 			}
@@ -304,7 +310,7 @@ func (r *reading) word(w *syntax.Word) string {
 	if w == nil {
 		return ""
 	}
-	if text, plain := permission.Literal(w); plain {
+	if text, plain := shelltext.Literal(w); plain {
 		return text
 	}
 	var b strings.Builder
@@ -335,7 +341,7 @@ func (r *reading) part(p syntax.WordPart) string {
 			return r.folder
 		}
 	case *syntax.Lit, *syntax.SglQuoted:
-		if text, plain := permission.Literal(&syntax.Word{Parts: []syntax.WordPart{p}}); plain {
+		if text, plain := shelltext.Literal(&syntax.Word{Parts: []syntax.WordPart{p}}); plain {
 			return text
 		}
 	}

@@ -53,6 +53,9 @@ git status || rm -rf ~
 git status | sh
 git status & rm -rf ~
 git status\nrm -rf ~
+git status # \\nrm -rf ~
+git status #\\n# \\nrm -rf ~
+sh -c 'git status # \\nrm -rf ~'
 git status $(rm -rf ~)
 git status "$(rm -rf ~)"
 git status `+"`rm -rf ~`"+`

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"agent/tools/shelltext"
 )
 
 // pattern is a rule's command: literal words, and whether any further ones may follow.
@@ -17,7 +19,7 @@ type pattern struct {
 
 // parsePattern reads the command of a rule. The error says what cannot be one.
 func parsePattern(text string) (pattern, error) {
-	if why := strange(text); why != "" {
+	if why := shelltext.Strange(text); why != "" {
 		return pattern{}, fmt.Errorf("%s", why)
 	}
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
@@ -41,11 +43,11 @@ func parsePattern(text string) (pattern, error) {
 			p.more = true
 			break
 		}
-		w := readWord(a)
-		if !w.literal {
+		w, ok := shelltext.Literal(a)
+		if !ok {
 			return pattern{}, fmt.Errorf("its word %d is not literal, and would match nothing; put it in quotes if it is meant as it stands", i+1)
 		}
-		p.words = append(p.words, w.text)
+		p.words = append(p.words, w)
 	}
 	if p.words[0] == "" {
 		return pattern{}, fmt.Errorf("it names no command")
@@ -86,12 +88,12 @@ func (p pattern) script() int {
 }
 
 // covers says whether an allow rule with the pattern covers a simple command.
-func (p pattern) covers(c command) bool {
-	if len(c.words) < len(p.words) || !p.more && len(c.words) > len(p.words) {
+func (p pattern) covers(c shelltext.Command) bool {
+	if len(c.Words) < len(p.words) || !p.more && len(c.Words) > len(p.words) {
 		return false
 	}
 	for i, w := range p.words {
-		if !c.words[i].literal || c.words[i].text != w {
+		if !c.Words[i].Literal || c.Words[i].Text != w {
 			return false
 		}
 	}
@@ -99,10 +101,10 @@ func (p pattern) covers(c command) bool {
 	if known.kind == never || p.more && p.allowable() != nil {
 		return false
 	}
-	if len(c.input) > 0 && (known.kind == wrapper || known.kind == interpreter || known.kind == language) {
+	if len(c.Input) > 0 && (known.kind == wrapper || known.kind == interpreter || known.kind == language) {
 		return false // what it is fed may be its script
 	}
-	rest := c.words[len(p.words):]
+	rest := c.Words[len(p.words):]
 	if len(rest) == 0 {
 		return true
 	}
@@ -114,9 +116,9 @@ func (p pattern) covers(c command) bool {
 }
 
 // subcommand says whether a word under "*" may stand where the subcommand stands.
-func (p program) subcommand(w word) bool {
-	if !w.literal || strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+") {
+func (p program) subcommand(w shelltext.Word) bool {
+	if !w.Literal || strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+") {
 		return false
 	}
-	return len(p.subs) == 0 || slices.Contains(p.subs, w.text)
+	return len(p.subs) == 0 || slices.Contains(p.subs, w.Text)
 }

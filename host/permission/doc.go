@@ -10,8 +10,9 @@
 //
 // # Shell commands
 //
-// A script is parsed in the dialect that will run it; what sh will run is read as POSIX and as
-// bash, since sh may be either, and has to be covered in both. Nothing is matched as text.
+// A script is read as the shell will that runs it (tools/shelltext); what sh will run is read as
+// POSIX and as bash, since sh may be either, and has to be covered in both. Nothing is matched as
+// text.
 //
 // An allow rule covers a simple command whose words are all literal and equal to the rule's; "*" as
 // the rule's last word stands for any further words. A script is allowed only when every simple

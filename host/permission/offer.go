@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agent/recovery/journal"
+	"agent/tools/shelltext"
 )
 
 // Edits are the tools that change files in the workspace, as one rule names them.
@@ -130,7 +131,7 @@ func beginning(words []string) int {
 		return 1
 	case !known.sub:
 		return 2
-	case !known.subcommand(word{text: words[1], literal: true}):
+	case !known.subcommand(shelltext.Word{Text: words[1], Literal: true}):
 		return 0
 	case slices.Contains(strings.Fields(scripts), name+"/"+words[1]):
 		if len(words) < 3 || strings.HasPrefix(words[2], "-") {

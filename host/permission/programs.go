@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"agent/tools/shelltext"
 )
 
 // kind says what a program does with its arguments.
@@ -189,14 +191,14 @@ func programOf(name string) program {
 
 // risky finds the first of words that must not stand under a "*"; "" when there is none. first is
 // set where the first of them is in the subcommand's place.
-func (p program) risky(words []word, first bool) string {
+func (p program) risky(words []shelltext.Word, first bool) string {
 	for i, w := range words {
-		t := w.text
+		t := w.Text
 		switch {
-		case !w.literal && (!w.tame || p.chars != "" || p.inside):
+		case !w.Literal && (!w.Tame || p.chars != "" || p.inside):
 			return "an expansion"
-		case !w.literal || t == "":
-		case p.bundle && first && i == 0 && t[0] != '-' && p.risky([]word{{text: "-" + t, literal: true}}, false) != "":
+		case !w.Literal || t == "":
+		case p.bundle && first && i == 0 && t[0] != '-' && p.risky([]shelltext.Word{{Text: "-" + t, Literal: true}}, false) != "":
 			return t
 		case p.chars != "" && strings.ContainsAny(t, p.chars) && !(t == "]" && i == len(words)-1),
 			p.inside && !below(t),
@@ -241,10 +243,10 @@ var codeOptions = map[string]string{
 }
 
 // code says whether one of the words is an option by which the program runs commands.
-func (p program) code(name string, words []word) bool {
+func (p program) code(name string, words []shelltext.Word) bool {
 	for _, o := range strings.Fields(codeOptions[name]) {
 		for _, w := range words {
-			if w.literal && w.text != "" && (p.is(w.text, o, true) || strings.HasSuffix(o, "::") && strings.Contains(w.text, o)) {
+			if w.Literal && w.Text != "" && (p.is(w.Text, o, true) || strings.HasSuffix(o, "::") && strings.Contains(w.Text, o)) {
 				return true
 			}
 		}
@@ -262,15 +264,15 @@ var gitOptions = map[string]string{
 
 // riskyGit is risky for what depends on the subcommand. It may be among the words of the rule or
 // the first one after.
-func riskyGit(before []string, words []word) string {
+func riskyGit(before []string, words []shelltext.Word) string {
 	if len(words) > 0 {
-		before = append(slices.Clone(before), words[0].text)
+		before = append(slices.Clone(before), words[0].Text)
 	}
 	for _, b := range before {
 		for _, o := range strings.Fields(gitOptions[b]) {
 			for _, w := range words {
-				if w.literal && (program{}).is(w.text, o, true) {
-					return w.text
+				if w.Literal && (program{}).is(w.Text, o, true) {
+					return w.Text
 				}
 			}
 		}

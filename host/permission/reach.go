@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"agent/tools/shelltext"
 )
 
 // reached is one command that a script may come to run.
 type reached struct {
-	words []word
+	words []shelltext.Word
 	sure  bool // it does run it, as far as can be seen
 }
 
@@ -26,6 +26,7 @@ type reach struct {
 const (
 	maxReached = 10_000
 	maxTexts   = 200
+	maxUnwraps = 6 // scripts in arguments of scripts
 )
 
 // add takes one more command.
@@ -38,9 +39,9 @@ func (r *reach) add(c reached) {
 }
 
 // reachOf follows a script through everything that is known to run other commands.
-func reachOf(s script, lang syntax.LangVariant) reach {
+func reachOf(text, shell string) reach {
 	var r reach
-	r.script(s, lang, true, 0)
+	r.script(shelltext.Read(text, shell), shell, true, 0)
 	return r
 }
 
@@ -50,64 +51,64 @@ func (r *reach) hide(why string) {
 	}
 }
 
-func (r *reach) script(s script, lang syntax.LangVariant, sure bool, depth int) {
-	if s.opaque != "" {
-		r.hide(s.opaque)
+func (r *reach) script(s shelltext.Reading, shell string, sure bool, depth int) {
+	if s.Opaque != "" {
+		r.hide(s.Opaque)
 	}
-	for _, c := range s.commands {
-		r.command(c, lang, sure, depth)
+	for _, c := range s.Commands {
+		r.command(c, shell, sure, depth)
 	}
-	for _, t := range s.texts {
+	for _, t := range s.Texts {
 		r.tokens(t) // a builtin may carry out what such a text substitutes
 	}
 }
 
 // text follows a text that may be a script.
-func (r *reach) text(t string, lang syntax.LangVariant, sure bool, depth int) {
+func (r *reach) text(t string, shell string, sure bool, depth int) {
 	if r.texts++; depth >= maxUnwraps || r.texts > maxTexts {
 		r.hide("it holds scripts within scripts")
 		return
 	}
-	s := parseScript(t, lang)
+	s := shelltext.Read(t, shell)
 	if !sure {
-		s.opaque = "" // most texts are no scripts
+		s.Opaque = "" // most texts are no scripts
 	}
-	r.script(s, lang, sure, depth+1)
+	r.script(s, shell, sure, depth+1)
 }
 
-func (r *reach) command(c command, lang syntax.LangVariant, sure bool, depth int) {
-	if !c.words[0].literal {
+func (r *reach) command(c shelltext.Command, shell string, sure bool, depth int) {
+	if !c.Words[0].Literal {
 		return // its script is opaque
 	}
-	r.add(reached{c.words, sure})
-	name := path.Base(c.words[0].text)
+	r.add(reached{c.Words, sure})
+	name := path.Base(c.Words[0].Text)
 	known := programOf(name)
-	for _, in := range c.input {
-		r.text(in, lang, sure && known.kind == interpreter, depth)
+	for _, in := range c.Input {
+		r.text(in, shell, sure && known.kind == interpreter, depth)
 	}
-	args := c.words[1:]
+	args := c.Words[1:]
 	switch known.kind {
 	case wrapper, never:
-		r.unwrap(name, args, lang, sure, depth)
+		r.unwrap(name, args, shell, sure, depth)
 	case interpreter:
-		r.interpret(name, args, lang, sure, depth)
+		r.interpret(name, args, shell, sure, depth)
 	case language:
 		r.phrases(name, args)
 	default:
 		if known.code(name, args) {
-			r.options(name, args, lang, sure, depth)
+			r.options(name, args, shell, sure, depth)
 		}
 	}
 }
 
 // phrases follows text in a language of its own: each word of it may be a command.
-func (r *reach) phrases(name string, args []word) {
+func (r *reach) phrases(name string, args []shelltext.Word) {
 	blind := !slices.Contains(strings.Fields("awk gawk mawk nawk sed gsed less more most man bc dc"), name)
 	for _, a := range args {
-		if strings.Contains(a.text, "system") || strings.Contains(a.text, "|") || strings.Contains(a.text, "!") || !a.literal {
+		if strings.Contains(a.Text, "system") || strings.Contains(a.Text, "|") || strings.Contains(a.Text, "!") || !a.Literal {
 			blind = true
 		}
-		r.tokens(a.text)
+		r.tokens(a.Text)
 	}
 	if blind {
 		r.hide(name + " can run other commands")
@@ -116,9 +117,9 @@ func (r *reach) phrases(name string, args []word) {
 
 // tokens takes each word of a text as the possible beginning of a command.
 func (r *reach) tokens(text string) {
-	var words []word
+	var words []shelltext.Word
 	for _, t := range strings.FieldsFunc(text, func(c rune) bool { return !strings.ContainsRune(letters, c) }) {
-		words = append(words, word{text: t, literal: true})
+		words = append(words, shelltext.Word{Text: t, Literal: true})
 	}
 	for i := range words {
 		r.add(reached{words: words[i:]})
@@ -129,10 +130,10 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_
 
 // options follows what a program runs because of an option. Of most it is not known how they take
 // it.
-func (r *reach) options(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
-	r.unwrap(name, args, lang, sure, depth)
+func (r *reach) options(name string, args []shelltext.Word, shell string, sure bool, depth int) {
+	r.unwrap(name, args, shell, sure, depth)
 	for _, a := range args {
-		r.tokens(a.text)
+		r.tokens(a.Text)
 	}
 	if !slices.Contains(strings.Fields("find gfind fd fdfind docker podman npm pnpm yarn uv poetry bundle kubectl"), name) {
 		r.hide("an option of " + name + " may run other commands")
@@ -141,7 +142,7 @@ func (r *reach) options(name string, args []word, lang syntax.LangVariant, sure 
 
 // unwrap follows what a command does with its arguments: each of them may begin a command, and may
 // be a script.
-func (r *reach) unwrap(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
+func (r *reach) unwrap(name string, args []shelltext.Word, shell string, sure bool, depth int) {
 	if name == "alias" || name == "enable" || name == "hash" {
 		r.hide(name + " changes what later words mean")
 	}
@@ -150,39 +151,39 @@ func (r *reach) unwrap(name string, args []word, lang syntax.LangVariant, sure b
 			r.hide("it is too long to be followed")
 			return
 		}
-		if !a.literal {
+		if !a.Literal {
 			r.hide("what " + name + " runs is not literal")
 			continue
 		}
-		if strings.HasPrefix(a.text, "-") || a.text == "" {
+		if strings.HasPrefix(a.Text, "-") || a.Text == "" {
 			continue
 		}
-		if a.text == "{}" && (i == 0 || strings.HasPrefix(args[i-1].text, "-")) {
+		if a.Text == "{}" && (i == 0 || strings.HasPrefix(args[i-1].Text, "-")) {
 			r.hide("what " + name + " runs comes from its input")
 		}
 		tail := args[i:]
 		r.add(reached{tail, sure})
-		if k := programOf(a.text).kind; k == interpreter {
-			r.interpret(path.Base(a.text), tail[1:], lang, sure, depth)
+		if k := programOf(a.Text).kind; k == interpreter {
+			r.interpret(path.Base(a.Text), tail[1:], shell, sure, depth)
 		} else if k == never {
-			r.unwrap(a.text, tail[1:], lang, sure, depth+1)
+			r.unwrap(a.Text, tail[1:], shell, sure, depth+1)
 		}
-		if strings.ContainsAny(a.text, " \t\n;|&$`'\"()<>{}\\") {
-			r.text(a.text, lang, sure, depth)
+		if strings.ContainsAny(a.Text, " \t\n;|&$`'\"()<>{}\\") {
+			r.text(a.Text, shell, sure, depth)
 		}
 	}
 }
 
 // interpret follows what an interpreter is given: text after an option, or what it reads.
-func (r *reach) interpret(name string, args []word, lang syntax.LangVariant, sure bool, depth int) {
+func (r *reach) interpret(name string, args []shelltext.Word, shell string, sure bool, depth int) {
 	script := false
 	for i, a := range args {
 		switch {
-		case !a.literal:
+		case !a.Literal:
 			r.hide("what " + name + " runs is not literal")
-		case !strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "+"):
+		case !strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "+"):
 			script = true
-		case strings.ContainsAny(a.text, "ceEpr") && !strings.HasPrefix(a.text, "--") || slices.Contains([]string{"--eval", "--print", "--command"}, a.text):
+		case strings.ContainsAny(a.Text, "ceEpr") && !strings.HasPrefix(a.Text, "--") || slices.Contains([]string{"--eval", "--print", "--command"}, a.Text):
 			if !shellName(name) {
 				r.hide("it runs text by " + name)
 			}
@@ -190,10 +191,10 @@ func (r *reach) interpret(name string, args []word, lang syntax.LangVariant, sur
 				r.hide("what " + name + " runs comes from its input")
 			}
 			for _, t := range args[i+1:] {
-				if !t.literal {
+				if !t.Literal {
 					r.hide("what " + name + " runs is not literal")
 				}
-				r.text(t.text, lang, sure && shellName(name), depth)
+				r.text(t.Text, shell, sure && shellName(name), depth)
 			}
 			return
 		}
@@ -219,7 +220,7 @@ const (
 // restricts says how a deny or ask rule with the pattern meets a command: its words are a
 // beginning, flags may stand anywhere.
 func (p pattern) restricts(c reached) match {
-	if path.Base(c.words[0].text) != path.Base(p.words[0]) {
+	if path.Base(c.words[0].Text) != path.Base(p.words[0]) {
 		return misses
 	}
 	var flags, operands []string
@@ -237,7 +238,7 @@ func (p pattern) restricts(c reached) match {
 			return meets
 		}
 		return perhaps
-	case slices.ContainsFunc(args, func(w word) bool { return !w.literal }):
+	case slices.ContainsFunc(args, func(w shelltext.Word) bool { return !w.Literal }):
 		return perhaps
 	case hasFlags(args, flags) && within(args, operands):
 		return perhaps
@@ -246,14 +247,14 @@ func (p pattern) restricts(c reached) match {
 }
 
 // hasFlags says whether each flag stands among the arguments, a cluster of letters in any split.
-func hasFlags(args []word, flags []string) bool {
+func hasFlags(args []shelltext.Word, flags []string) bool {
 	given, letters := []string{}, ""
 	for _, a := range args {
-		if a.literal && strings.HasPrefix(a.text, "-") {
-			name, _, _ := strings.Cut(a.text, "=")
-			given = append(given, a.text, name)
-			if !strings.HasPrefix(a.text, "--") {
-				letters += a.text[1:]
+		if a.Literal && strings.HasPrefix(a.Text, "-") {
+			name, _, _ := strings.Cut(a.Text, "=")
+			given = append(given, a.Text, name)
+			if !strings.HasPrefix(a.Text, "--") {
+				letters += a.Text[1:]
 			}
 		}
 	}
@@ -269,16 +270,16 @@ func hasFlags(args []word, flags []string) bool {
 }
 
 // begins says whether the operands stand at the beginning of the arguments that are no flags.
-func begins(args []word, operands []string) bool {
+func begins(args []shelltext.Word, operands []string) bool {
 	n := 0
 	for _, a := range args {
 		if n == len(operands) {
 			break
 		}
-		if a.literal && strings.HasPrefix(a.text, "-") && a.text != operands[n] {
+		if a.Literal && strings.HasPrefix(a.Text, "-") && a.Text != operands[n] {
 			continue
 		}
-		if !a.literal || a.text != operands[n] {
+		if !a.Literal || a.Text != operands[n] {
 			return false
 		}
 		n++
@@ -287,10 +288,10 @@ func begins(args []word, operands []string) bool {
 }
 
 // within says whether the operands stand among the arguments, in their order.
-func within(args []word, operands []string) bool {
+func within(args []shelltext.Word, operands []string) bool {
 	n := 0
 	for _, a := range args {
-		if n < len(operands) && a.literal && a.text == operands[n] {
+		if n < len(operands) && a.Literal && a.Text == operands[n] {
 			n++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"agent/recovery/journal"
+	"agent/tools/shelltext"
 )
 
 // shellArgs are what a rule looks at in a shell call.
@@ -37,13 +38,8 @@ func sightOf(q Request) sight {
 	case "shell":
 		a := readShell(q.Args)
 		s.access = rank(a.Access)
-		for _, v := range variants(a.Shell) {
-			r := reachOf(parseScript(a.Command, v), v)
-			s.commands = append(s.commands, r.commands...)
-			if s.opaque == "" {
-				s.opaque = r.opaque
-			}
-		}
+		r := reachOf(a.Command, a.Shell)
+		s.commands, s.opaque = r.commands, r.opaque
 	default:
 		s.access = reaches(q)
 		s.host, s.method = target(q)
@@ -251,21 +247,19 @@ func allowedShell(rules []Rule, q Request) (string, bool) {
 		patterns[i] = p
 	}
 	var by []Rule
-	for _, v := range variants(a.Shell) {
-		s := parseScript(a.Command, v)
-		switch {
-		case s.loose != "":
-			return s.loose + ", which no allow rule covers", false
-		case len(s.commands) == 0 || len(all) == 0:
-			return "", false
+	s := shelltext.Read(a.Command, a.Shell)
+	switch {
+	case s.Loose != "":
+		return s.Loose + ", which no allow rule covers", false
+	case len(s.Commands) == 0 || len(all) == 0:
+		return "", false
+	}
+	for _, c := range s.Commands {
+		i := slices.IndexFunc(patterns, func(p pattern) bool { return p.covers(c) })
+		if i < 0 || moves(s) && strings.Contains(c.Words[0].Text, "/") && !path.IsAbs(c.Words[0].Text) {
+			return uncovered(c, a, q, all), false
 		}
-		for _, c := range s.commands {
-			i := slices.IndexFunc(patterns, func(p pattern) bool { return p.covers(c) })
-			if i < 0 || s.moves() && strings.Contains(c.words[0].text, "/") && !path.IsAbs(c.words[0].text) {
-				return uncovered(c, a, q, all), false
-			}
-			by = append(by, rules[i])
-		}
+		by = append(by, rules[i])
 	}
 	return saidBy(by), true
 }
@@ -284,7 +278,7 @@ func beyond(r Rule, a shellArgs, q Request) string {
 }
 
 // uncovered says why no allow rule covers a command, or names it as far as its words are known.
-func uncovered(c command, a shellArgs, q Request, rules []Rule) string {
+func uncovered(c shelltext.Command, a shellArgs, q Request, rules []Rule) string {
 	for _, r := range rules {
 		if why := beyond(r, a, q); why != "" {
 			if p, err := parsePattern(r.Command); r.Command == "" || err == nil && p.covers(c) {
@@ -293,12 +287,12 @@ func uncovered(c command, a shellArgs, q Request, rules []Rule) string {
 		}
 	}
 	var known []string
-	for _, w := range c.words {
-		if !w.literal {
+	for _, w := range c.Words {
+		if !w.Literal {
 			known = append(known, "…")
 			break
 		}
-		known = append(known, quoteWords([]string{w.text}))
+		known = append(known, quoteWords([]string{w.Text}))
 	}
 	text := []rune(strings.Join(strings.Fields(strings.Join(known, " ")), " ")) // no line of it can look like one of the question
 	if len(text) > 60 {
@@ -307,9 +301,10 @@ func uncovered(c command, a shellArgs, q Request, rules []Rule) string {
 	return "no allow rule covers: " + string(text)
 }
 
-// moves says whether the script changes its folder, after which a relative name is another program.
-func (s script) moves() bool {
-	return slices.ContainsFunc(s.commands, func(c command) bool {
-		return c.words[0].literal && slices.Contains([]string{"cd", "pushd", "popd"}, c.words[0].text)
+// moves reports whether the script changes its folder, after which a relative name is another
+// program.
+func moves(s shelltext.Reading) bool {
+	return slices.ContainsFunc(s.Commands, func(c shelltext.Command) bool {
+		return c.Words[0].Literal && slices.Contains([]string{"cd", "pushd", "popd"}, c.Words[0].Text)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/recovery/journal"
+	"agent/tools/shelltext"
 )
 
 // maxStanding bounds the rules that an answer may write: what a person cannot take in at a glance
@@ -82,20 +83,18 @@ func standingShell(base Rule, q Request) []Rule {
 		}
 	}
 	var rules []Rule
-	for _, v := range variants(a.Shell) {
-		for _, c := range parseScript(a.Command, v).commands {
-			words := literals(c.words)
-			if words == nil {
-				return nil
-			}
-			r := base
-			r.Command = quoteWords(words)
-			if !slices.Contains(rules, r) {
-				rules = append(rules, r)
-			}
-			if len(rules) > maxStanding { // no one takes them in, and to look further takes long
-				return nil
-			}
+	for _, c := range shelltext.Read(a.Command, a.Shell).Commands {
+		words := c.Literals()
+		if words == nil {
+			return nil
+		}
+		r := base
+		r.Command = quoteWords(words)
+		if !slices.Contains(rules, r) {
+			rules = append(rules, r)
+		}
+		if len(rules) > maxStanding { // no one takes them in, and to look further takes long
+			return nil
 		}
 	}
 	return rules

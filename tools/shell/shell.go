@@ -25,6 +25,7 @@ import (
 	"agent/tools/runner"
 	"agent/tools/sandbox"
 	"agent/tools/shell/inspect"
+	"agent/tools/shelltext"
 )
 
 // shell runs a script under the runner, so that it outlives the host.
@@ -195,7 +196,7 @@ func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, e
 		return nil, nil, err
 	}
 	spec := runner.Spec{
-		Identity: identity(c), Script: a.Command, Shell: interpreter, Dir: c.Folder, Env: t.commandEnv(a),
+		Identity: identity(c), Script: shelltext.ForShell(a.Command, a.Shell), Shell: interpreter, Dir: c.Folder, Env: t.commandEnv(a),
 		Timeout: time.Duration(a.Timeout * float64(time.Second)),
 	}
 	if t.box != nil {

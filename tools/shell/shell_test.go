@@ -79,6 +79,19 @@ func TestShellFolderAndData(t *testing.T) {
 	toolstest.Contains(t, b.Refused("shell", args{"command": ":"}), "state folder")
 }
 
+// The shell is given what was read: words in quotes, which no alias of the script changes. What has
+// no such form it is given as it stands.
+func TestShellIsGivenWhatWasRead(t *testing.T) {
+	for command, want := range map[string]string{
+		"alias echo='printf raw'\necho read":                "read\n",
+		"alias echo='printf raw'\necho $((1)) as it stands": "raw",
+	} {
+		if r, err := newBench(t).Run("shell", args{"command": command}); err != nil || r.Content != want {
+			t.Errorf("%q: %v, %q, want %q", command, err, r.Content, want)
+		}
+	}
+}
+
 // A command stopped on its way may have done anything: that is unknown, and the twin guard sees it.
 func TestShellTimeout(t *testing.T) {
 	b := newBench(t)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"agent/tools/shelltext"
 )
 
 // maxScript bounds the scripts that are parsed to see whether they can be looked at afterwards.
@@ -69,59 +69,14 @@ func mayBeDeed(script string) bool {
 }
 
 // literal gives the words of a script that is one simple command, as the shell will pass them on:
-// nothing in it is expanded.
+// nothing in it is expanded, and its outputs go nowhere else.
 func literal(script, shell string) ([]string, bool) {
-	language := syntax.LangPOSIX
-	if shell == "bash" {
-		language = syntax.LangBash
-	}
-	file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(script), "")
-	if err != nil || len(file.Stmts) != 1 {
+	r := shelltext.Read(script, shell)
+	if r.Normal == nil || len(*r.Normal) != 1 {
 		return nil, false
 	}
-	s := file.Stmts[0]
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Redirs) > 0 || len(call.Assigns) > 0 {
-		return nil, false
-	}
-	var words []string
-	for _, w := range call.Args {
-		text, ok := wordText(w)
-		if !ok {
-			return nil, false
-		}
-		words = append(words, text)
-	}
-	return words, true
-}
-
-func wordText(w *syntax.Word) (string, bool) {
-	var b strings.Builder
-	for i, part := range w.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			if strings.ContainsAny(p.Value, "\\*?[]{}") || i == 0 && strings.HasPrefix(p.Value, "~") {
-				return "", false
-			}
-			b.WriteString(p.Value)
-		case *syntax.SglQuoted:
-			if p.Dollar {
-				return "", false
-			}
-			b.WriteString(p.Value)
-		case *syntax.DblQuoted:
-			for _, inner := range p.Parts {
-				lit, ok := inner.(*syntax.Lit)
-				if !ok || p.Dollar || strings.Contains(lit.Value, "\\") {
-					return "", false
-				}
-				b.WriteString(lit.Value)
-			}
-		default:
-			return "", false
-		}
-	}
-	return b.String(), true
+	commands := (*r.Normal)[0].Commands
+	return commands[0].Words, len(commands) == 1 && len(commands[0].Redirects) == 0
 }
 
 // read takes options of single letters, long options without a value, and operands. The letter in

@@ -1,4 +1,4 @@
-package permission
+package shelltext
 
 import (
 	"strings"
@@ -6,13 +6,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is one word of a simple command.
-type word struct {
-	text    string // its value where it is literal; else what is known of its beginning
-	literal bool
-	// tame is a word that is not literal and yet becomes only names that begin with text, which is
+// Word is one word of a simple command.
+type Word struct {
+	Text    string // its value where it is literal; else what is known of its beginning
+	Literal bool   // nothing in it is left to a shell
+	// Tame is a word that is not literal and yet becomes only names that begin with Text, which is
 	// no option.
-	tame bool
+	Tame bool
+}
+
+// Literal is the value of a word that needs no shell to be known.
+func Literal(w *syntax.Word) (string, bool) {
+	read := readWord(w)
+	return read.Text, read.Literal
 }
 
 // reader evaluates a word as far as that needs no shell.
@@ -23,10 +29,10 @@ type reader struct {
 	prefix  string
 }
 
-func readWord(w *syntax.Word) word {
+func readWord(w *syntax.Word) Word {
 	if len(w.Parts) == 1 {
 		if l, ok := w.Parts[0].(*syntax.Lit); ok && l.Value == "[" {
-			return word{text: "[", literal: true} // the command; alone it begins no pattern
+			return Word{Text: "[", Literal: true} // the command; alone it begins no pattern
 		}
 	}
 	r := reader{literal: true, tame: true}
@@ -34,9 +40,9 @@ func readWord(w *syntax.Word) word {
 		r.part(p, i == 0)
 	}
 	if r.literal {
-		return word{text: r.b.String(), literal: true}
+		return Word{Text: r.b.String(), Literal: true}
 	}
-	return word{text: r.prefix, tame: r.tame && r.prefix != "" && r.prefix[0] != '-'}
+	return Word{Text: r.prefix, Tame: r.tame && r.prefix != "" && r.prefix[0] != '-'}
 }
 
 func (r *reader) part(p syntax.WordPart, first bool) {
@@ -115,16 +121,4 @@ func (r *reader) quoted(s string) {
 		}
 		r.b.WriteByte(s[i])
 	}
-}
-
-// literals are the values of words; nil when one of them is not literal.
-func literals(words []word) []string {
-	out := make([]string, 0, len(words))
-	for _, w := range words {
-		if !w.literal {
-			return nil
-		}
-		out = append(out, w.text)
-	}
-	return out
 }
