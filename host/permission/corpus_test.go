@@ -56,6 +56,9 @@ git status\nrm -rf ~
 git status # \\nrm -rf ~
 git status #\\n# \\nrm -rf ~
 sh -c 'git status # \\nrm -rf ~'
+git status "$\\n(rm -rf ~)"
+git status $\\n(rm -rf ~)
+time -- rm -rf ~
 git status $(rm -rf ~)
 git status "$(rm -rf ~)"
 git status `+"`rm -rf ~`"+`

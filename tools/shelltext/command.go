@@ -58,15 +58,26 @@ func (w *walker) visit(n syntax.Node) bool {
 		if !loopName().MatchString(n.Name.Value) {
 			w.loose("its loop sets %s", n.Name.Value)
 		}
+	case *syntax.ExtGlob:
+		w.within(n)
+		w.loose("it holds %s", named(n))
 	case *syntax.ParamExp:
+		w.within(n)
 		if n.Exp != nil || n.Excl || n.Index != nil || n.Slice != nil || n.Repl != nil || n.Names != 0 {
 			w.loose("it holds an expansion that may do more than expand")
 		}
+	case *syntax.Word:
+		if len(n.Parts) > 1 { // a substitution may stand over its parts
+			w.text(value(n))
+		}
 	case *syntax.SglQuoted:
 		w.text(n.Value)
+		if n.Dollar && escaped(n.Value) {
+			w.opaque("it writes characters by their numbers")
+		}
 	case *syntax.Lit:
 		w.text(n.Value)
-	case nil, *syntax.File, *syntax.Comment, *syntax.Word, *syntax.DblQuoted, *syntax.CmdSubst,
+	case nil, *syntax.File, *syntax.Comment, *syntax.DblQuoted, *syntax.CmdSubst,
 		*syntax.Redirect, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.BinaryCmd,
 		*syntax.TimeClause, *syntax.CaseClause, *syntax.CaseItem:
 	case *syntax.ForClause:
@@ -103,9 +114,42 @@ func named(n syntax.Node) string {
 // text keeps quoted text that holds a substitution of its own: some programs and builtins carry it
 // out.
 func (w *walker) text(s string) {
-	if strings.Contains(s, "$(") || strings.Contains(s, "`") {
+	if substitutes(s) {
 		w.r.Texts = append(w.r.Texts, s)
 	}
+}
+
+// substitutes reports whether a text would run commands where a shell expands it.
+func substitutes(s string) bool {
+	return strings.Contains(s, "$(") || strings.Contains(s, "`") || strings.Contains(s, "<(") || strings.Contains(s, ">(")
+}
+
+// within looks at an expansion or a pattern. The parser keeps as text what a shell expands there,
+// also in quotes.
+func (w *walker) within(n syntax.Node) {
+	syntax.Walk(n, func(part syntax.Node) bool {
+		text := ""
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text = p.Value
+		case *syntax.SglQuoted:
+			text = p.Value
+		}
+		if substitutes(text) {
+			w.opaque("a substitution stands within an expansion")
+		}
+		return true
+	})
+}
+
+// escaped reports whether text in $'...' writes a character by its number, such as \x24 for $.
+func escaped(text string) bool {
+	for _, begins := range []string{`\x`, `\u`, `\U`, `\c`, `\0`, `\1`, `\2`, `\3`, `\4`, `\5`, `\6`, `\7`} {
+		if strings.Contains(text, begins) {
+			return true
+		}
+	}
+	return false
 }
 
 // statement takes a command with its redirections.
@@ -123,6 +167,10 @@ func (w *walker) statement(n *syntax.Stmt) {
 	c := Command{Input: input}
 	for _, a := range call.Args {
 		c.Words = append(c.Words, readWord(a))
+	}
+	if c.Words[0].Literal && strings.HasPrefix(c.Words[0].Text, "-") { // behind time, and what else takes options before a command
+		w.loose("a command is named %s", c.Words[0].Text)
+		w.opaque("a command is named " + c.Words[0].Text)
 	}
 	if !c.Words[0].Literal || c.Words[0].Text == "" || strings.Contains(c.Words[0].Text, "{}") {
 		w.loose("the name of a command is not literal")

@@ -11,9 +11,9 @@
 //
 // The parser does not always agree with the shells. Text that it may read differently is not read
 // at all: characters that cannot be seen, a line that holds # and ends in a backslash (the parser
-// takes the next line for a part of the comment, and every shell runs it), nesting that the parser
-// cannot bear, and what does not parse. Such text is opaque, has no normal form, and no rule by
-// command can allow it.
+// takes the next line for a part of the comment, and every shell runs it) and what else is known to
+// be read differently, nesting that the parser cannot bear, and what does not parse. Such text is
+// opaque, has no normal form, and no rule by command can allow it.
 //
 // # Normal form
 //

@@ -24,20 +24,20 @@ type Simple struct {
 	Redirects []string // 1>/dev/null 2>/dev/null 2>&1 1>&2
 }
 
-// Print is the text that a shell is given: pipelines on lines of their own but behind && and ||,
-// every word in single quotes.
+// Print is the text that a shell is given: every command on a line of its own, every word in single
+// quotes.
 func (s Script) Print() string {
 	var b strings.Builder
 	for i, p := range s {
 		switch {
 		case p.Join != "":
-			b.WriteString(" " + p.Join + " ")
+			b.WriteString(" " + p.Join + "\n")
 		case i > 0:
 			b.WriteString("\n")
 		}
 		for j, c := range p.Commands {
 			if j > 0 {
-				b.WriteString(" | ")
+				b.WriteString(" |\n")
 			}
 			b.WriteString(c.print())
 		}
@@ -107,6 +107,9 @@ func normalOf(text string, f *syntax.File) (*Script, string) {
 	var s Script
 	for _, statement := range f.Stmts {
 		s.list(statement, "")
+	}
+	if len(s.Print()) > maxText {
+		return nil, "its words in quotes are longer than 64 KiB"
 	}
 	return &s, ""
 }

@@ -142,10 +142,8 @@ func Strange(text string) string {
 			return fmt.Sprintf("it holds the character U+%04X, which cannot be seen", r)
 		}
 	}
-	for line := range strings.Lines(text) {
-		if strings.HasSuffix(strings.TrimSuffix(line, "\n"), `\`) && strings.Contains(line, "#") {
-			return "one of its lines holds # and ends in a backslash"
-		}
+	if why := ambiguous(text); why != "" {
+		return why
 	}
 	nesting := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`")
 	for _, word := range []string{"if", "while", "until", "for", "case", "do"} {
@@ -153,6 +151,30 @@ func Strange(text string) string {
 	}
 	if nesting > maxNesting {
 		return "it is nested too deeply to be looked at"
+	}
+	return ""
+}
+
+// ambiguous tells which text that the parser is known to read differently from shells is there,
+// wherever it stands: that it stands in quotes is the parser's word.
+func ambiguous(text string) string {
+	for line := range strings.Lines(text) {
+		cut, goesOn := strings.CutSuffix(strings.TrimSuffix(line, "\n"), `\`)
+		switch {
+		case !goesOn:
+		case strings.Contains(line, "#"):
+			return "one of its lines holds # and ends in a backslash"
+		case cut != "" && strings.ContainsRune("$`<>&|(){};!=[", rune(cut[len(cut)-1])):
+			return "one of its lines ends in a backslash behind " + cut[len(cut)-1:] // shells join lines before they look for tokens
+		case strings.Contains(text, "<<-"):
+			return "it holds <<- and a line that ends in a backslash" // which may join the end of the document
+		}
+	}
+	switch {
+	case strings.Contains(text, ")#"):
+		return "it holds )#" // a comment behind a command, none behind a=()
+	case strings.Contains(text, "\\\\`"):
+		return "its backquotes stand within backquotes"
 	}
 	return ""
 }

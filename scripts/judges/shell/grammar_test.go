@@ -102,7 +102,7 @@ func (g *grammar) command() string {
 	case 8:
 		text = g.pick("sh", "bash", "dash") + " -c " + quote(inner())
 	case 9:
-		text = g.pick("env ", "command ", "exec ", "env A=b ", "nohup ", "time ") + g.simple()
+		text = g.pick("env ", "command ", "exec ", "env A=b ", "nohup ", "time ", "time -- ", "time -p ") + g.simple()
 	case 10:
 		text = "alias " + g.pick("zz", "aa") + "=" + quote(g.pick("dd", "dd x", "bb ")) + "\n" + g.pick("zz", "aa", "zz x")
 	case 11:
@@ -118,7 +118,7 @@ func (g *grammar) command() string {
 func (g *grammar) simple() string {
 	var parts []string
 	if g.IntN(15) == 0 {
-		parts = append(parts, g.pick("A=b", "PATH=.", "A=$(bb)", "A='x y'", "IFS=a"))
+		parts = append(parts, g.pick("A=b", "a=()", "a=(x)#", "PATH=.", "A=$(bb)", "A='x y'", "IFS=a"))
 	}
 	name := g.pick(stubs()...)
 	switch g.IntN(12) {
@@ -140,7 +140,7 @@ func (g *grammar) redirects() string {
 		switch r := g.pick(">/dev/null", " 2>&1", " 1>&2", " >&2", " 2>/dev/null", " 1>/dev/null", " >f", " >>f", " <f", " <&-", " &>/dev/null", " >|f", " <<<", " <<E", " <<'E'", " <<-E", " {v}>f", " 2 >/dev/null", " >$x"); r {
 		case " <<E", " <<'E'", " <<-E":
 			text += r
-			g.pending = append(g.pending, g.pick("x", "$(bb doc)", "dd y", `a \`, "'", "#")+"\nE\n")
+			g.pending = append(g.pending, g.pick("x", "$(bb doc)", "dd y", `a \`, "'", "#", "a\\\n\tE", "\ta \\\ndd")+"\n"+g.pick("", "\t")+"E\nE\n")
 		case " <<<":
 			text += r + g.word()
 		default:
@@ -174,9 +174,9 @@ func (g *grammar) word() string {
 		case 1:
 			text += `"` + g.pick("a b", "", "#", "'", "a\nb", "*", "dd", "~", "{a,b}", "a#b", "=") + `"`
 		case 2:
-			text += `"` + g.pick("$x", "$(bb in)", "`bb in`", `\$x`, `\`+"\n", `\a`, "!", "!!", "${x:-dd}") + `"`
+			text += `"` + g.pick("$x", "$(bb in)", "`bb in`", `\$x`, `\`+"\n", `\a`, "!", "!!", "${x:-dd}", "$\\\n(dd)", "$\\\n{x}", "${y:-'$(dd)'}") + `"`
 		case 3:
-			text += g.pick("$x", "${x}", "$(bb in)", "`bb in`", "$((1+1))", "${x:=a}", "$@", "$1", "<(bb in)", `$'a\'b'`, `$"a"`, "${#x}")
+			text += g.pick("$x", "${x}", "$(bb in)", "`bb in`", "$((1+1))", "${x:=a}", "$@", "$1", "<(bb in)", `$'a\'b'`, `$"a"`, "${#x}", "${y:-<(dd)}", "${y:-$(dd)}", "$\\\n(dd)", `$'\x24'`)
 		case 4:
 			text += g.pick("*", "?", "[a]", "{a,b}", "{a..c}", "~", "~/x", "a~", "x=~", "@(a)", "[", "]", "{", "}", "{}", "!", "^", "%1", "+x", ",")
 		case 5:

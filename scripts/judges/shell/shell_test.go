@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"agent/host/guard"
 	"agent/host/permission"
@@ -65,7 +66,7 @@ func (j judge) objection(t *testing.T, text string) string {
 			ran := j.run(t, s, text)
 			for _, words := range ran {
 				switch {
-				case r.Opaque == "" && !wraps(text) && !slices.ContainsFunc(r.Commands, func(c shelltext.Command) bool { return names(c, words) }):
+				case r.Opaque == "" && !wraps(text) && !slices.ContainsFunc(r.Commands, func(c shelltext.Command) bool { return names(c, words) }) && !mentions(r.Texts, words):
 					return fmt.Sprintf("%s ran %q, which the reading for %s does not hold", s[0], words, shell)
 				case allowed && words[0] != "aa" && words[0] != "bb":
 					return fmt.Sprintf("%s ran %q, though only aa and bb are allowed", s[0], words)
@@ -120,12 +121,20 @@ func (j judge) printObjection(t *testing.T, s shelltext.Script, text, shell stri
 
 // wraps reports whether a text runs programs through others, which is followed elsewhere.
 func wraps(text string) bool {
-	for _, w := range []string{"eval", "sh", "env", "command", "exec", "nohup", "time", "alias", "xargs", "coproc", "() {"} {
-		if strings.Contains(text, w) {
+	if strings.Contains(text, "() {") { // a function
+		return true
+	}
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' }) {
+		if slices.Contains([]string{"eval", "sh", "bash", "dash", "env", "command", "exec", "nohup", "alias", "xargs"}, w) {
 			return true
 		}
 	}
 	return false
+}
+
+// mentions reports whether what ran stands in a text that a builtin may have expanded.
+func mentions(texts, words []string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, words[0]) })
 }
 
 // names reports whether a command that was read may have run with these words.
@@ -238,8 +247,8 @@ func TestShells(t *testing.T) {
 					t.Fatalf("%q, cut from %q: %s", short, text, j.objection(t, short))
 				}
 			}
-			if normal == 0 {
-				t.Error("no script has a normal form")
+			if tried := scripts(t) / parts; normal < tried/10 {
+				t.Errorf("%d of %d scripts have a normal form", normal, tried)
 			}
 		})
 	}
@@ -250,6 +259,9 @@ func TestFound(t *testing.T) {
 	j := newJudge(t)
 	for _, text := range []string{
 		"aa # \\\ndd x", "aa #\\\n#\\\ndd x", "aa x#y # \\\ndd", "sh -c 'aa # \\\ndd x'", "aa | bb # \\\ndd x",
+		"aa \"$\\\n(dd)\"", "aa $\\\n(dd)", "aa <<-E\n\ta\\\n\tE\naa <<'E2'\nE\ndd\nE2", "time -- dd", "time -p -- dd x", "a=()#; dd", "a=(x)#; dd", "test -v 'a[$''(dd)]'",
+		"printf -v 'a[$''(dd)]' x", "[[ 'a[$''(dd)]' -eq 1 ]]", "x='a[$''(dd)]'; : $((x))", "x=$'a[\\x24(dd)]'; (( x ))", "[[ x == @(<(dd)) ]]", "shopt -s extglob\naa @(<(dd))",
+		"aa ${y:-<(dd)}", "aa ${x/'a'/<(dd)}", "aa 'x' '#' &&\n bb 'x\\\ny'", "aa '#' |\n bb 'x\\\ny'",
 	} {
 		if why := j.objection(t, text); why != "" {
 			t.Errorf("%q: %s", text, why)
