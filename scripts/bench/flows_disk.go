@@ -49,11 +49,11 @@ func (b *bench) artifactSyncs(ctx context.Context) (rows []row, err error) {
 		{"written by the phase, in a new folder of its own", 3, fileAndFolder + ", and the folder in which that was made", written("p%d/")},
 		{"the answer, in the same folder as others", 2, fileAndFolder, flowFile},
 	} {
-		few, err := b.tracedFlow(ctx, k.text(5))
+		few, err := counted(func() (syncs, error) { return b.tracedFlow(ctx, k.text(5)) })
 		if err != nil {
 			return rows, err
 		}
-		many, err := b.tracedFlow(ctx, k.text(15))
+		many, err := counted(func() (syncs, error) { return b.tracedFlow(ctx, k.text(15)) })
 		if err != nil {
 			return rows, err
 		}

@@ -25,7 +25,7 @@ func runner(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	syncs, err := b.callSyncs(ctx)
+	syncs, err := counted(func() (int, error) { return b.callSyncs(ctx) })
 	if err != nil {
 		return nil, err
 	}
