@@ -34,17 +34,20 @@ type reading struct {
 // script is what acts of a shell call.
 func script(text, shell, folder string, follow func(string) string) recovery.Acts {
 	r := &reading{folder: folder, follow: follow, dirs: []string{"."}, names: map[string]string{"PWD": folder}}
-	acts := recovery.Acts{Text: strings.Join(strings.Fields(text), " ")}
+	var minified string
 	if f := r.text(text, shell); f != nil {
-		acts.Commands = r.commands
-		if minified := printed(f); minified != "" { // else the text without white space
-			acts.Text = minified
-		}
+		minified = printed(f)
 	}
-	if normal := shelltext.Read(text, shell).Normal; normal != nil {
+
+	acts := recovery.Acts{Commands: r.commands, Opaque: r.opaque}
+	switch normal := shelltext.Read(text, shell).Normal; {
+	case normal != nil:
 		acts.Text = normal.Print()
+	case minified != "":
+		acts.Text = minified
+	default:
+		acts.Text = strings.Join(strings.Fields(text), " ")
 	}
-	acts.Opaque = r.opaque
 	return acts
 }
 

@@ -67,7 +67,7 @@ func (w *walker) visit(n syntax.Node) bool {
 			w.loose("it holds an expansion that may do more than expand")
 		}
 	case *syntax.Word:
-		if len(n.Parts) > 1 { // a substitution may stand over its parts
+		if len(n.Parts) > 1 { // its parts together may hold a substitution
 			w.text(value(n))
 		}
 	case *syntax.SglQuoted:
@@ -164,10 +164,12 @@ func (w *walker) statement(n *syntax.Stmt) {
 	if !ok || len(call.Args) == 0 {
 		return
 	}
+
 	c := Command{Input: input}
 	for _, a := range call.Args {
 		c.Words = append(c.Words, readWord(a))
 	}
+
 	if c.Words[0].Literal && strings.HasPrefix(c.Words[0].Text, "-") { // behind time, and what else takes options before a command
 		w.loose("a command is named %s", c.Words[0].Text)
 		w.opaque("a command is named " + c.Words[0].Text)
@@ -176,6 +178,7 @@ func (w *walker) statement(n *syntax.Stmt) {
 		w.loose("the name of a command is not literal")
 		w.opaque("the name of a command is not literal")
 	}
+
 	w.r.Commands = append(w.r.Commands, c)
 }
 

@@ -54,7 +54,7 @@ func (c Simple) print() string {
 	return strings.Join(append(parts, c.Redirects...), " ")
 }
 
-// Reasons why a text has no normal form, the one that is told first.
+// Reasons why a text has no normal form, in the order in which they are looked for.
 const (
 	aComment = iota
 	aBackslash
@@ -72,7 +72,7 @@ const (
 	reasons
 )
 
-// reasonTexts are the reasons as a person reads them.
+// reasonTexts are the reasons in English.
 func reasonTexts() [reasons]string {
 	return [reasons]string{
 		"a comment", "a backslash", "an expansion", "a pattern", "a brace", "a tilde", "an assignment", "a redirection to a file",
@@ -80,20 +80,22 @@ func reasonTexts() [reasons]string {
 	}
 }
 
-// normalOf makes the normal form of a parsed text, or tells why it has none.
+// normalOf makes the normal form of a parsed text, or returns why it has none.
 func normalOf(text string, f *syntax.File) (*Script, string) {
 	o := objections{text: text}
 	syntax.Walk(f, o.visit)
 	if len(f.Stmts) == 0 {
 		o.add(noCommand)
 	}
-	// The tree has neither comments nor all backslashes: each that does not stand in quotes counts.
+
+	// The tree has neither comments nor all backslashes: each that is not quoted counts.
 	if strings.Count(text, "#") != o.hashes {
 		o.add(aComment)
 	}
 	if strings.Count(text, `\`) != o.backslashes {
 		o.add(aBackslash)
 	}
+
 	for reason, found := range o.found {
 		if found {
 			return nil, reasonTexts()[reason]
@@ -104,6 +106,7 @@ func normalOf(text string, f *syntax.File) (*Script, string) {
 			return nil, fmt.Sprintf("the character U+%04X", r)
 		}
 	}
+
 	var s Script
 	for _, statement := range f.Stmts {
 		s.list(statement, "")
@@ -172,17 +175,11 @@ func (o *objections) statement(n *syntax.Stmt) {
 	if n.Background || n.Coprocess || n.Disown {
 		o.add(aBackgroundCommand)
 	}
-	switch n.Cmd.(type) {
-	case nil:
+	if n.Cmd == nil {
 		o.add(noCommand)
-	case *syntax.BinaryCmd:
-		if len(n.Redirs) > 0 || n.Negated {
-			o.add(aCompoundCommand)
-		}
-	default:
-		if n.Negated {
-			o.add(aCompoundCommand)
-		}
+	}
+	if _, several := n.Cmd.(*syntax.BinaryCmd); n.Negated || several && len(n.Redirs) > 0 {
+		o.add(aCompoundCommand)
 	}
 }
 
@@ -248,17 +245,13 @@ func (o *objections) word(n *syntax.Word) {
 		if i == 0 && strings.HasPrefix(bare.Value, "=") {
 			o.add(anAssignment)
 		}
-		bracket := len(n.Parts) == 1 && (bare.Value == "[" || bare.Value == "]") // the command, and its last word
-		for _, c := range bare.Value {
-			switch {
-			case c == '$' || c == '`' || c == '!':
-				o.add(anExpansion)
-			case c == '*' || c == '?' || (c == '[' || c == ']') && !bracket:
-				o.add(aPattern)
-			case c == '{' || c == '}':
-				o.add(aBrace)
-			case c == '~':
-				o.add(aTilde)
+		if len(n.Parts) == 1 && (bare.Value == "[" || bare.Value == "]") {
+			continue // the command, and its last word
+		}
+
+		for reason, characters := range map[int]string{anExpansion: "$`!", aPattern: "*?[]", aBrace: "{}", aTilde: "~"} {
+			if strings.ContainsAny(bare.Value, characters) {
+				o.add(reason)
 			}
 		}
 	}
@@ -307,7 +300,7 @@ func (p *Pipeline) add(n *syntax.Stmt) {
 	}
 }
 
-// value is the text of a word's literal parts; the whole word where there is no objection to it.
+// value is the text of a word's literal parts: all of the word where there is no objection to it.
 func value(w *syntax.Word) string {
 	var b strings.Builder
 	for _, p := range w.Parts {

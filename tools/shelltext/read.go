@@ -111,7 +111,7 @@ func readAs(text string, lang syntax.LangVariant) (r Reading) {
 // unreadable is what is known of a text that cannot be read.
 func unreadable(why string) Reading { return Reading{Why: why, Loose: why, Opaque: why} }
 
-// parse reads a text in one dialect, or tells why it cannot.
+// parse reads a text in one dialect, or returns why it cannot.
 func parse(text string, lang syntax.LangVariant) (f *syntax.File, why string) {
 	defer func() {
 		if recover() != nil {
@@ -128,7 +128,7 @@ func parse(text string, lang syntax.LangVariant) (f *syntax.File, why string) {
 	return f, ""
 }
 
-// Strange tells what keeps a text from being parsed at all, because the parser and a shell may read
+// Strange returns what keeps a text from being parsed at all, because the parser and a shell may read
 // it differently; "" where nothing does.
 func Strange(text string) string {
 	if len(text) > maxText {
@@ -137,6 +137,7 @@ func Strange(text string) string {
 	if !utf8.ValidString(text) {
 		return "it is not UTF-8"
 	}
+
 	for _, r := range text {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) || blank(r) {
 			return fmt.Sprintf("it holds the character U+%04X, which cannot be seen", r)
@@ -145,6 +146,7 @@ func Strange(text string) string {
 	if why := ambiguous(text); why != "" {
 		return why
 	}
+
 	nesting := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`")
 	for _, word := range []string{"if", "while", "until", "for", "case", "do"} {
 		nesting = max(nesting, strings.Count(text, word)/8)
@@ -155,8 +157,8 @@ func Strange(text string) string {
 	return ""
 }
 
-// ambiguous tells which text that the parser is known to read differently from shells is there,
-// wherever it stands: that it stands in quotes is the parser's word.
+// ambiguous returns what of a text the parser is known to read differently from shells; "" where
+// there is nothing. It does not matter whether that is quoted: only the parser could say so.
 func ambiguous(text string) string {
 	for line := range strings.Lines(text) {
 		cut, goesOn := strings.CutSuffix(strings.TrimSuffix(line, "\n"), `\`)
@@ -170,6 +172,7 @@ func ambiguous(text string) string {
 			return "it holds <<- and a line that ends in a backslash" // which may join the end of the document
 		}
 	}
+
 	switch {
 	case strings.Contains(text, ")#"):
 		return "it holds )#" // a comment behind a command, none behind a=()

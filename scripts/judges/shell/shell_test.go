@@ -63,8 +63,7 @@ func (j judge) objection(t *testing.T, text string) string {
 		allowed := decide(journal.ModeAsk, text, shell, rule(journal.DecisionAllow, "aa *"), rule(journal.DecisionAllow, j.allows))
 		undenied := decide(journal.ModeYolo, text, shell, rule(journal.DecisionDeny, j.deny))
 		for _, s := range shells()[shell] {
-			ran := j.run(t, s, text)
-			for _, words := range ran {
+			for _, words := range j.run(t, s, text).ran {
 				switch {
 				case r.Opaque == "" && !wraps(text) && !slices.ContainsFunc(r.Commands, func(c shelltext.Command) bool { return names(c, words) }) && !mentions(r.Texts, words):
 					return fmt.Sprintf("%s ran %q, which the reading for %s does not hold", s[0], words, shell)
@@ -100,20 +99,16 @@ func (j judge) printObjection(t *testing.T, s shelltext.Script, text, shell stri
 	if want == nil {
 		return ""
 	}
-	differs := func(shell []string, text string) string {
-		if ran := j.run(t, shell, text); !follows(want, ran) {
-			return fmt.Sprintf("%s ran %q of %q, want %q", shell[0], ran, text, want)
-		}
-		return ""
-	}
-	for _, s := range shells()[shell] {
-		if why := differs(s, text); why != "" {
-			return why
-		}
+	raw := j.run(t, shells()[shell][0], text)
+	if !follows(want, raw.ran) {
+		return fmt.Sprintf("%q ran, want %q", raw.ran, want)
 	}
 	for _, s := range slices.Concat(shells()["sh"], shells()["print"]) {
-		if why := differs(s, print); why != "" {
-			return why
+		switch got := j.run(t, s, print); {
+		case !follows(want, got.ran):
+			return fmt.Sprintf("%s ran %q of the print %q, want %q", s[0], got.ran, print, want)
+		case !slices.Equal(got.out, raw.out) || !slices.Equal(got.errors, raw.errors):
+			return fmt.Sprintf("the outputs of the print %q in %s are %q and %q, not %q and %q", print, s[0], got.out, got.errors, raw.out, raw.errors)
 		}
 	}
 	return ""
@@ -244,7 +239,7 @@ func TestShells(t *testing.T) {
 				}
 				if why := j.objection(t, text); why != "" {
 					short := j.cut(t, text)
-					t.Fatalf("%q, cut from %q: %s", short, text, j.objection(t, short))
+					t.Fatalf("%q: %s; cut to %q", text, why, short)
 				}
 			}
 			if tried := scripts(t) / parts; normal < tried/10 {
@@ -291,6 +286,8 @@ func TestControls(t *testing.T) {
 		"the print runs other words": {bent(func(r *shelltext.Reading) {
 			r.Normal = &shelltext.Script{{Commands: []shelltext.Simple{{Words: []string{"cc"}}}}}
 		}), "aa x"},
+		"a redirection is left out":   {bent(func(r *shelltext.Reading) { (*r.Normal)[0].Commands[0].Redirects = nil }), "aa 2>/dev/null"},
+		"redirections are turned":     {bent(func(r *shelltext.Reading) { slices.Reverse((*r.Normal)[0].Commands[0].Redirects) }), "aa 2>&1 >/dev/null"},
 		"the print has another order": {bent(func(r *shelltext.Reading) { slices.Reverse(*r.Normal) }), "aa x; cc"},
 		"a rule allows more":          {lax, "aa; dd x"},
 		"nothing denies":              {open, "dd x"},

@@ -19,7 +19,8 @@ import (
 type lab struct{ bin, work string }
 
 // newLab makes the stubs. Each writes the number of its words and the words, each with a NUL behind
-// it, to descriptor 3, in one piece.
+// it, to descriptor 3, in one piece, and a line to standard error and output: the last of them may
+// be a pipe that nobody reads any more.
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	l := &lab{bin: filepath.Join(t.TempDir(), "bin"), work: t.TempDir()}
@@ -32,7 +33,7 @@ func newLab(t *testing.T) *lab {
 		if name == "ff" {
 			status = "1"
 		}
-		text := "#!" + dash + "\nprintf '%s\\0' \"$#\" \"${0##*/}\" \"$@\" >&3\nexit " + status + "\n"
+		text := "#!" + dash + "\nprintf '%s\\0' \"$#\" \"${0##*/}\" \"$@\" >&3\necho \"err ${0##*/}\" >&2\necho \"out ${0##*/}\"\nexit " + status + "\n"
 		if err := os.WriteFile(filepath.Join(l.bin, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -59,17 +60,24 @@ func program(t *testing.T, name string) string {
 func shells() map[string][][]string {
 	all := map[string][][]string{"sh": {{"dash", "-c"}, {"bash", "--posix", "-c"}, {"bash", "-c"}}, "bash": {{"bash", "-c"}}}
 	if _, err := exec.LookPath("zsh"); err == nil {
-		all["print"] = [][]string{{"zsh", "-f", "-c"}}
+		all["print"] = [][]string{{"zsh", "--emulate", "sh", "-f", "-c"}} // as it is where it is called sh
 	}
 	return all
 }
 
-// run has a shell carry out a text, and returns the words of each stub that ran, in order, once
-// nothing of it runs any more. It is cut off after a time that no script needs.
-func (l *lab) run(t *testing.T, shell []string, text string) (ran [][]string) {
+// outcome is what a shell made of a text: the words of each stub that ran, in order, and the lines
+// of both outputs, in order of their letters, since the parts of a pipeline write at the same time.
+type outcome struct {
+	ran         [][]string
+	out, errors []string
+}
+
+// run has a shell carry out a text, and returns once nothing of it runs any more. It is cut off
+// after a time that no script needs.
+func (l *lab) run(t *testing.T, shell []string, text string) (o outcome) {
 	t.Helper()
 	if strings.Contains(text, "\x00") {
-		return nil // no program can be given it
+		return outcome{} // no program can be given it
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -94,7 +102,8 @@ func (l *lab) run(t *testing.T, shell []string, text string) (ran [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.ExtraFiles = []*os.File{w}
+	var out, complaints bytes.Buffer
+	cmd.ExtraFiles, cmd.Stdout, cmd.Stderr = []*os.File{w}, &out, &complaints
 	if err := cmd.Start(); err != nil {
 		t.Fatal(errors.Join(err, r.Close(), w.Close()))
 	}
@@ -112,7 +121,8 @@ func (l *lab) run(t *testing.T, shell []string, text string) (ran [][]string) {
 		if err != nil || n+2 > len(words) {
 			t.Fatalf("%q: the stubs said %q", text, said.String())
 		}
-		ran, words = append(ran, words[1:n+2]), words[n+2:]
+		o.ran, words = append(o.ran, words[1:n+2]), words[n+2:]
 	}
-	return ran
+	o.out, o.errors = slices.Sorted(strings.Lines(out.String())), slices.Sorted(strings.Lines(complaints.String()))
+	return o
 }
