@@ -10,9 +10,11 @@ import (
 // their arguments are spelled differently. Whoever knows the tools makes it (State.Acting); the
 // zero value is like no other.
 type Acts struct {
-	Text     string    // the arguments with defaults filled in, limits left out and one spelling for what is the same
+	Text     string    // the arguments with defaults filled in, without limits, in one spelling
 	Commands []Command // of a shell call: its simple commands; none where the script cannot be read
-	Opaque   bool      // of a shell call: the script cannot be read, and may do again what any other did
+	// Opaque is why it cannot be seen what a shell call runs, which may then do again what any other
+	// did; "" where it can.
+	Opaque string
 }
 
 // Command is one simple command of a script.
@@ -71,7 +73,7 @@ func (s guard) acting(c *Call) comparison {
 			a := s.acts(c.Tool, c.Args)
 			mine = &a
 		}
-		return mine.Opaque && c.Effect != journal.EffectRead || mine.Repeats(s.acts(u.Tool, u.Args))
+		return mine.Opaque != "" && c.Effect != journal.EffectRead || mine.Repeats(s.acts(u.Tool, u.Args))
 	}
 }
 

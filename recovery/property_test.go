@@ -210,7 +210,7 @@ func TestWrongHostsAreCaught(t *testing.T) {
 		"starts scripts that it cannot read": func(m *sim) {
 			m.s.Acting = func(tool string, args json.RawMessage, folder string) Acts {
 				a := acting(tool, args, folder)
-				a.Opaque = false
+				a.Opaque = ""
 				return a
 			}
 		},

@@ -84,6 +84,11 @@ func (s guard) twinQuestion(c *Call, first journal.Unknown) journal.Question {
 	asked, known := "the same call is asked for again", ""
 	if first.Fingerprint != c.Fingerprint {
 		asked, known = "a call that would do it again is asked for", "\n"+Describe(first.Args)
+		if s.Acting != nil {
+			if why := s.acts(c.Tool, c.Args).Opaque; why != "" {
+				asked = "a call that may do it again is asked for: what it runs cannot be seen: " + why
+			}
+		}
 	}
 	switch {
 	case first.Done:

@@ -628,7 +628,8 @@ func acting(tool string, args json.RawMessage, _ string) Acts {
 	}
 	words := slices.DeleteFunc(strings.Fields(a.What), func(w string) bool { return w == "limit" })
 	acts := Acts{Text: strings.Join(words, " ")}
-	if acts.Opaque = tool == "shell" && acts.Text == "opaque"; acts.Opaque {
+	if tool == "shell" && acts.Text == "opaque" {
+		acts.Opaque = "it is opaque"
 		return acts
 	}
 	if tool == "shell" {

@@ -28,7 +28,7 @@ type reading struct {
 	commands []recovery.Command
 	texts    int
 	inside   int
-	opaque   bool // a text that a shell carries out could not be read
+	opaque   string // why a text that a shell carries out could not be read
 }
 
 // script is what acts of a shell call.
@@ -54,12 +54,12 @@ func script(text, shell, folder string, follow func(string) string) recovery.Act
 // text takes the commands of a text that a shell carries out; nil where it cannot be read.
 func (r *reading) text(text, shell string) *syntax.File {
 	if r.texts++; r.texts > maxTexts || r.inside >= maxInside {
-		r.opaque = true
+		r.opaque = "it holds scripts within scripts"
 		return nil
 	}
-	f := shelltext.Parse(text, shell)
+	f, why := shelltext.Parse(text, shell)
 	if f == nil {
-		r.opaque = true
+		r.opaque = why
 		return nil
 	}
 	r.inside++

@@ -50,14 +50,14 @@ func ForShell(text, shell string) string {
 }
 
 // Parse is the tree of a text in the first dialect of its shell in which it can be read; nil where
-// there is none.
-func Parse(text, shell string) *syntax.File {
+// there is none, and why.
+func Parse(text, shell string) (f *syntax.File, why string) {
 	for _, v := range variants(shell) {
-		if f, why := parse(text, v); why == "" {
-			return f
+		if f, why = parse(text, v); f != nil {
+			break
 		}
 	}
-	return nil
+	return f, why
 }
 
 // join adds what another dialect makes of the same text.
@@ -128,8 +128,8 @@ func parse(text string, lang syntax.LangVariant) (f *syntax.File, why string) {
 	return f, ""
 }
 
-// Strange returns what keeps a text from being parsed at all, because the parser and a shell may read
-// it differently; "" where nothing does.
+// Strange returns what keeps a text from being parsed at all, because the parser and a shell may
+// read it differently; "" where nothing does.
 func Strange(text string) string {
 	if len(text) > maxText {
 		return fmt.Sprintf("it is longer than %d KiB", maxText>>10)
