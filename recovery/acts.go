@@ -12,8 +12,8 @@ import (
 type Acts struct {
 	Text     string    // the arguments with defaults filled in, without limits, in one spelling
 	Commands []Command // of a shell call: its simple commands; none where the script cannot be read
-	// Opaque is why it cannot be seen what a shell call runs, which may then do again what any other
-	// did; "" where it can.
+	// Opaque is why it cannot be seen what a shell call runs, which may then do again what any
+	// other did; "" where it can.
 	Opaque string
 }
 
