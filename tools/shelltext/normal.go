@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -49,9 +50,61 @@ func (s Script) Print() string {
 func (c Simple) print() string {
 	parts := make([]string, 0, len(c.Words)+len(c.Redirects))
 	for _, w := range c.Words {
-		parts = append(parts, "'"+strings.ReplaceAll(w, "'", `'"'"'`)+"'")
+		parts = append(parts, quoted(w))
 	}
 	return strings.Join(append(parts, c.Redirects...), " ")
+}
+
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'" }
+
+// Quote writes a word as a person would: bare where every shell takes it as it stands, in single
+// quotes elsewhere.
+func Quote(word string) string {
+	bare := word != "" && strings.IndexFunc(word, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./+-:@%,=", r))
+	}) < 0
+	if bare && word[0] != '=' && !reserved(word) {
+		return word
+	}
+	return quoted(word)
+}
+
+// reserved reports whether a bare word may be a part of a shell's grammar.
+func reserved(word string) bool {
+	return slices.Contains(strings.Fields("if then else elif fi for while until do done case esac in select function time coproc"), word)
+}
+
+// Text is the script in one line, as a person would write it. Its normal form is the script.
+func (s Script) Text() string {
+	return s.TextWith(func(c Simple, i int) string { return Quote(c.Words[i]) })
+}
+
+// TextWith is Text with each word of a command, by its place, as write has it.
+func (s Script) TextWith(write func(c Simple, i int) string) string {
+	var b strings.Builder
+	for i, p := range s {
+		switch {
+		case p.Join != "":
+			b.WriteString(" " + p.Join + " ")
+		case i > 0:
+			b.WriteString("; ")
+		}
+		for j, c := range p.Commands {
+			if j > 0 {
+				b.WriteString(" | ")
+			}
+			for k := range c.Words {
+				if k > 0 {
+					b.WriteByte(' ')
+				}
+				b.WriteString(write(c, k))
+			}
+			for _, r := range c.Redirects {
+				b.WriteString(" " + r)
+			}
+		}
+	}
+	return b.String()
 }
 
 // Reasons why a text has no normal form, in the order in which they are looked for.

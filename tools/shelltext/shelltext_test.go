@@ -185,8 +185,24 @@ func TestPrintIsReadBack(t *testing.T) {
 			if r.Normal == nil || r.Normal.Print() != s.Print() || !reflect.DeepEqual(values(*r.Normal), values(s)) {
 				t.Errorf("%q is read as %v: %s", s.Print(), r.Normal, r.Why)
 			}
+			if r := Read(s.Text(), shell); Strange(s.Text()) == "" && (r.Normal == nil || !reflect.DeepEqual(values(*r.Normal), values(s))) {
+				t.Errorf("%q is read as %v: %s", s.Text(), r.Normal, r.Why)
+			}
 		}
 	})
+}
+
+// What a person reads of a script has quotes where a shell needs them.
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		`git  "commit" -m "it's"`:     `git commit -m 'it'"'"'s'`,
+		"cd x\n  ls -la 2>&1 | wc -l": "cd x; ls -la 2>&1 | wc -l",
+		"a --b=c && 'if' '' || '$x'":  "a --b=c && 'if' '' || '$x'",
+	} {
+		if r := Read(strings.ReplaceAll(text, `\n`, "\n"), "sh"); r.Normal == nil || r.Normal.Text() != want {
+			t.Errorf("%q: %v %s", text, r.Normal, r.Why)
+		}
+	}
 }
 
 // strangeCommand is what keeps one of the commands from being read alone.
