@@ -66,6 +66,5 @@ func Permit(m journal.Mode, e journal.Effect, outward bool) journal.Decision {
 	if outward {
 		q.Outward = "elsewhere"
 	}
-	d, _ := permission.Policy{}.Decide(q)
-	return d
+	return permission.Policy{}.Decide(q).Decision
 }

@@ -151,6 +151,10 @@ func TestGoldenJournal(t *testing.T) {
 	if c := s.Turns[0].Calls[0]; !s.Stands() || s.Inherited[0].Content != "main -> main" || c.Phase != journal.PhaseStarted {
 		t.Errorf("the journal of a fork whose source pushed says %+v, started %q", s.Inherited, c.Phase)
 	}
+	s = readGolden(t, "testdata/journal-v1-lowered.jsonl", fields)
+	if c := s.Turns[0].Calls[0]; c.Access != "write" || c.Effect != journal.EffectWriteLocal {
+		t.Errorf("the journal of a command that got less than it asked for says %+v", c)
+	}
 	for _, k := range journal.Kinds() {
 		b, err := journal.Decode(k, journal.Version, []byte("{}"))
 		if err != nil {

@@ -46,6 +46,10 @@ type Traits struct {
 	// nothing. A yes is bound to it.
 	Confinement string
 
+	// Lower is the same call where it gets less than it asks for: a command with access write. Nil
+	// where it asks for no more, or where nothing would keep it to that.
+	Lower *Traits
+
 	// Paths are the files and folders that it works on; nil where that is the argument path.
 	Paths []string
 
@@ -87,6 +91,8 @@ type Call struct {
 	Yes         bool            // a person said yes to this very call, wrote it, or lets everything run
 	Before      json.RawMessage // what Prepare recorded
 	Handle      any             // what Prepare made; nil when the call is looked at by recovery
+	Access      string          // what a command gets that asks for more; "" for what it asks
+	Why         string          // why it gets no more
 	Child       string          // the run that carries the call out, as its start was recorded; "" for none
 	Parent      Parent          // the call's own run
 	Show        func(p []byte)  // live output; never nil, never blocks

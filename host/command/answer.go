@@ -46,7 +46,7 @@ about it again in that run.
 
 EXAMPLE
    agent answer yes
-   agent answer p-3f9x always-prefix
+   agent answer p-3f9x always-write
    agent answer p-3f9x no "use the test database"
    agent answer --dir . yes
    agent answer p-3f9x "the second one"
@@ -259,6 +259,9 @@ func (s answering) give(ctx context.Context, row app.PendingRow, raw json.RawMes
 			s.app.Say(s.app.Err, "agent: the answer to %s is kept", row.ID)
 		}
 		return s.report(s.c, taken.Outcome, err)
+	}
+	if errors.As(err, new(*host.OutdatedError)) {
+		err = app.Usage(err)
 	}
 	if err != nil {
 		return errors.Join(err, s.close())

@@ -59,7 +59,7 @@ func TestConversation(t *testing.T) {
 	s.types("/mode fast\r")
 	s.until("there is no mode \"fast\": choose plan, ask, auto or yolo")
 	s.types("make itt\x7f\r") // a slip is corrected
-	s.until("answer (yes/always/always-prefix/always-run/never/no): ")
+	s.until("answer (yes/always/always-write/always-run/never/no): ")
 	s.types("yes\n")
 	s.until("It is made.")
 	s.types("and what was the first?\r")

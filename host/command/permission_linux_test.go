@@ -52,17 +52,17 @@ func atDesk(t *testing.T) (w *world, config string) {
 func TestAlwaysAtTheTerminal(t *testing.T) {
 	w, config := atDesk(t)
 	s := sit(t, w, "", "run", "go")
-	s.until("answer (yes/always/always-prefix/always-run/never/no): ")
+	s.until("answer (yes/always/always-run/never/no): ")
 	s.types("a\n")
-	s.until("say yes, always, always-prefix, always-run, never, no or no, REASON")
+	s.until("say yes, always, always-run, never, no or no, REASON")
 	s.types("?\n") // the rules whole, and the question stays
-	s.until("command = \"touch *\"")
+	s.until("text = \"touch made\"")
 	s.types("always\n")
 	s.until("from now on, in " + w.dir)
 	s.until("completed")
 	s.exits(0)
 	b, err := os.ReadFile(config)
-	if err != nil || !strings.HasPrefix(string(b), "# mine\n") || !strings.Contains(string(b), "\n[[allow]]\ntool = \"shell\"\ncommand = \"touch made\"\n") {
+	if err != nil || !strings.HasPrefix(string(b), "# mine\n") || !strings.Contains(string(b), "\n[[allow]]\ntool = \"shell\"\ntext = \"touch made\"\n") {
 		t.Fatalf("%v\n%s", err, b)
 	}
 	made := filepath.Join(w.dir, "made")
@@ -81,13 +81,13 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 func TestAlwaysThatCannotBeWritten(t *testing.T) {
 	w, config := atDesk(t)
 	s := sit(t, w, "", "run", "go")
-	s.until("answer (yes/always/always-prefix/always-run/never/no): ")
+	s.until("answer (yes/always/always-run/never/no): ")
 	if err := os.WriteFile(config, []byte("mode = 7\n"), 0o600); err != nil { // edited meanwhile, and wrong
 		t.Fatal(err)
 	}
 	s.types("always\n")
 	s.until("add it yourself")
-	s.until("command = \"touch made\"")
+	s.until("text = \"touch made\"")
 	s.until("completed")
 	s.exits(0)
 	if b, err := os.ReadFile(config); err != nil || string(b) != "mode = 7\n" {

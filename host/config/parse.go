@@ -66,6 +66,9 @@ func wants(path ...string) string {
 	if path[0] == "hook" && key == "command" {
 		return `a command as a list, such as ["notify-send", "agent"]`
 	}
+	if isRules(path[0]) && key == "full" {
+		return "true or false"
+	}
 	switch key {
 	case "on":
 		return `a word in quotes or a list of them, such as ["waiting", "ended"]`
@@ -124,7 +127,7 @@ func keysAt(table []string) []string {
 	case table[0] == "fetch" && len(table) == 1:
 		return []string{"private"}
 	case isRules(table[0]) && len(table) == 1:
-		return []string{"tool", "command", "access", "path", "host", "method", "folder"}
+		return []string{"tool", "text", "command", "access", "full", "path", "host", "method", "folder"}
 	case table[0] == "providers" && len(table) == 2:
 		return []string{"kind", "base_url", "api_key_env", "api_key_cmd", "allow_http"}
 	case table[0] == "models" && len(table) == 2:

@@ -13,12 +13,14 @@ import (
 // ruleKeys is one rule of permission as it is written.
 type ruleKeys struct {
 	Tool    string `toml:"tool"`
+	Text    string `toml:"text"`
 	Command string `toml:"command"`
 	Access  string `toml:"access"`
 	Path    string `toml:"path"`
 	Host    string `toml:"host"`
 	Method  string `toml:"method"`
 	Folder  string `toml:"folder"`
+	Full    bool   `toml:"full"`
 }
 
 // restrictKeys are the rules that a workspace's file may hold too.
@@ -82,7 +84,7 @@ func (c *checker) rules(decision journal.Decision, list []ruleKeys, workspace bo
 	for i, k := range list {
 		at := c.d.ruleAt(string(decision), i)
 		r := permission.Rule{
-			Decision: decision, Tool: k.Tool, Command: k.Command, Access: k.Access, Path: k.Path, Host: k.Host, Method: k.Method,
+			Decision: decision, Tool: k.Tool, Text: k.Text, Command: k.Command, Access: k.Access, Full: k.Full, Path: k.Path, Host: k.Host, Method: k.Method,
 			Folder: k.Folder, Where: fmt.Sprintf("%s:%d", c.d.file, at("").line),
 		}
 		if workspace && k.Folder != "" {

@@ -56,7 +56,7 @@ func TestRuleErrors(t *testing.T) {
 	tests := []struct{ name, user, workspace, want string }{
 		{"no tool", "\n[[allow]]\ncommand = \"ls\"\n", "", `USER:2:3: tool: a rule names its tool, such as tool = "shell"`},
 		{"unknown key", "[[allow]]\ntool = \"shell\"\ncomand = \"ls\"\n", "",
-			"USER:3:1: there is no allow.comand; what may stand here: tool, command, access, path, host, method, folder"},
+			"USER:3:1: there is no allow.comand; what may stand here: tool, text, command, access, full, path, host, method, folder"},
 		{"a table instead of a list", "[allow]\ntool = \"shell\"\n", "", "USER:1:2: rules are a list: write [[allow]]"},
 		{"two commands", "[[allow]]\ntool = \"shell\"\ncommand = \"ls\"\n[[allow]]\ntool = \"shell\"\n command = \"git status; rm x\"\n", "",
 			`USER:6:2: command: "git status; rm x": it wants one simple command, such as go test *; write a rule for each command`},
@@ -64,9 +64,13 @@ func TestRuleErrors(t *testing.T) {
 		{"a star in the middle", "[[allow]]\ntool = \"shell\"\ncommand = \"git * status\"\n", "", "USER:3:1: command: \"git * status\": only its last word may be *"},
 		{"an expansion", "[[allow]]\ntool = \"shell\"\ncommand = \"ls $HOME\"\n", "", "USER:3:1: command: \"ls $HOME\": its word 2 is not literal"},
 		{"broken quotes", "[[allow]]\ntool = \"shell\"\ncommand = \"ls 'x\"\n", "", "USER:3:1: command: \"ls 'x\": it cannot be parsed"},
-		{"eval", "[[allow]]\ntool = \"shell\"\ncommand = \"eval x\"\n", "", `USER:3:1: command: "eval x": eval is never covered by a rule`},
-		{"a wrapper", "[[allow]]\ntool = \"shell\"\ncommand = \"env *\"\n", "", `USER:3:1: command: "env *": env runs what is in its arguments`},
-		{"an interpreter", "[[allow]]\ntool = \"shell\"\ncommand = \"python3 *\"\n", "", `USER:3:1: command: "python3 *": python3 runs what is in its arguments, so a rule for it names the script`},
+		{"a text that leaves something to a shell", "[[allow]]\ntool = \"shell\"\ntext = \"ls *\"\n", "", `USER:3:1: text: "ls *": no rule can name it: a pattern`},
+		{"a text beside a command", "[[allow]]\ntool = \"shell\"\ntext = \"ls\"\ncommand = \"ls\"\n", "", `USER:3:1: text: not beside command`},
+		{"full powers for a text", "[[allow]]\ntool = \"shell\"\ntext = \"ls\"\nfull = true\n", "",
+			`USER:4:1: full: it is for rules that end in * or name no command, and is their access`},
+		{"full powers in a rule that denies", "[[deny]]\ntool = \"shell\"\nfull = true\n", "", `USER:3:1: full: only an allow rule in your own config.toml has it`},
+		{"full powers in a workspace", "", "[[ask]]\ntool = \"shell\"\nfull = true\n", `WORK:3:1: full: only an allow rule in your own config.toml has it`},
+		{"full powers that are no truth", "[[allow]]\ntool = \"shell\"\nfull = \"yes\"\n", "", `USER:3:8: allow.full wants true or false`},
 		{"a command of another tool", "[[allow]]\ntool = \"fetch\"\ncommand = \"ls\"\n", "", `USER:3:1: command: only a rule with tool = "shell" has it`},
 		{"no access", "[[allow]]\ntool = \"shell\"\naccess = \"all\"\n", "", `USER:3:1: access: "all" is no access; choose read, write or full`},
 		{"an absolute path", "[[allow]]\ntool = \"read_file\"\npath = \"/etc/*\"\n", "", `USER:3:1: path: "/etc/*" matches nothing`},
@@ -85,7 +89,7 @@ func TestRuleErrors(t *testing.T) {
 				"max_cost and timeout, and hold [[ask]] and [[deny]] rules; write it into USER"},
 		{"nor in one line", "", "allow = [{tool = \"shell\"}]\n", "WORK:1:1: allow may not stand in the file of a workspace"},
 		{"a workspace's own folder", "", "[[deny]]\ntool = \"shell\"\nfolder = \"/\"\n", "WORK:3:1: folder: a rule in the file of a workspace holds in that workspace"},
-		{"a workspace's unknown key", "", "[[deny]]\ntool = \"shell\"\nwhy = \"x\"\n", "WORK:3:1: there is no deny.why; what may stand here: tool, command"},
+		{"a workspace's unknown key", "", "[[deny]]\ntool = \"shell\"\nwhy = \"x\"\n", "WORK:3:1: there is no deny.why; what may stand here: tool, text, command"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

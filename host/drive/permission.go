@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -52,10 +53,10 @@ func (pol *policy) setRules(folder string) error {
 // decide says what is to be done about a call now, by which rules, and why. Answers that hold until
 // the run ends are looked for only where a person would be asked: that is rare, and they may have
 // been given to any run of the family meanwhile.
-func (pol *policy) decide(q permission.Request) (permission.Policy, journal.Decision, string) {
-	d, why := pol.rules.Decide(q)
-	if d != journal.DecisionAsk || pol.p.Store == nil {
-		return pol.rules, d, why
+func (pol *policy) decide(q permission.Request) (permission.Policy, permission.Verdict) {
+	v := pol.once(q, pol.rules.Decide(q))
+	if v.Decision != journal.DecisionAsk || pol.p.Store == nil {
+		return pol.rules, v
 	}
 	run := pol.state.Created.Run
 	texts, err := family.Standing(context.Background(), pol.p.Store, run) // a read of this process's own database
@@ -67,8 +68,36 @@ func (pol *policy) decide(q permission.Request) (permission.Policy, journal.Deci
 	if err != nil {
 		pol.p.Warn(run, "read what holds until this run ends: %v", err) // and ask, as without it
 	}
-	d, why = with.Decide(q)
-	return with, d, why
+	return with, pol.once(q, with.Decide(q))
+}
+
+// once has a person asked about a command that got less than it asked for before, and asks for it
+// again: what it needs is known by now, and nobody would ever see that it fails.
+func (pol *policy) once(q permission.Request, v permission.Verdict) permission.Verdict {
+	if v.Access == "" {
+		return v
+	}
+	for _, t := range pol.state.Turns {
+		for _, c := range t.Calls {
+			if c.Access == "" || c.Result == nil || c.Tool != q.Tool || !permission.SameScript(c.Args, q.Args) {
+				continue
+			}
+			v.Decision, v.Access = journal.DecisionAsk, ""
+			v.Why = fmt.Sprintf("it ran with access %s in call %s%s; %s", c.Access, c.ID, exitStatus(c.Result), v.Why)
+		}
+	}
+	return v
+}
+
+// exitStatus words how a command ended; "" where that is not known.
+func exitStatus(r *journal.Result) string {
+	var ran struct {
+		Status *int `json:"status"`
+	}
+	if json.Unmarshal(r.Data, &ran) != nil || ran.Status == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (exit status %d)", *ran.Status)
 }
 
 // query is a call as the rules see it, now. The paths that it works on are looked up only for
@@ -77,7 +106,7 @@ func (pol *policy) decide(q permission.Request) (permission.Policy, journal.Deci
 func (pol *policy) query(is tools.Traits, name string, args json.RawMessage) permission.Request {
 	q := permission.Request{
 		Mode: pol.state.Mode, Authored: pol.state.Created.Authored, Tool: name, Args: args, Effect: is.Effect,
-		Inner: is.Inner, Outward: is.Outward, Folder: pol.state.Created.Folder,
+		Inner: is.Inner, Outward: is.Outward, Folder: pol.state.Created.Folder, Bounded: is.Lower != nil,
 	}
 	if pol.rules.Concerns(q) || len(pol.state.Created.Dirs) > 0 {
 		q.Paths = is.Within(q.Folder, args)
@@ -118,8 +147,12 @@ func (pol *policy) readRules() {
 func (pol *policy) permission(p *journal.Proposal, is tools.Traits) {
 	q := pol.query(is, p.Tool, p.Args)
 	p.Sandbox = is.Confinement
-	var rules permission.Policy
-	if rules, p.Decision, p.Why = pol.decide(q); p.Decision == journal.DecisionAsk && pol.env.ReadRules != nil {
+	rules, v := pol.decide(q)
+	p.Decision, p.Why, p.Access = v.Decision, v.Why, v.Access
+	if p.Access != "" {
+		p.Effect, p.RetrySafe, p.Sandbox = is.Lower.Effect, is.Lower.RetrySafe || pol.state.Created.Repeat, is.Lower.Confinement
+	}
+	if p.Decision == journal.DecisionAsk && pol.env.ReadRules != nil {
 		q.Paths = is.Within(q.Folder, p.Args)
 		p.Offers = slices.DeleteFunc(rules.Offers(q), func(o journal.Offer) bool {
 			return pol.env.Stand == nil && o.Answer != journal.AnswerRun
@@ -136,7 +169,11 @@ func (pol *policy) void(c *recovery.Call) journal.Body {
 	if err != nil || c.Question != nil {
 		return nil // it gets that as its result, or the answer
 	}
-	_, now, why := pol.decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
+	_, v := pol.decide(pol.query(t.Describe(pol.state.Created.Folder, c.Args), c.Tool, c.Args))
+	now, why := v.Decision, v.Why
+	if v.Access != "" && c.Access == "" {
+		now = journal.DecisionAsk // what was let do everything was recorded as that
+	}
 	changed := ""
 	if c.Approved != "" {
 		changed = bind.Changes(c.Approved, pol.binding(c))

@@ -2,6 +2,8 @@ package permission_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +18,20 @@ func shellCall(mode journal.Mode, script, shell string) permission.Request {
 		panic(err)
 	}
 	return permission.Request{Mode: mode, Tool: "shell", Args: args, Effect: journal.EffectWriteExternal, Folder: "/work"}
+}
+
+// bounded is a request to run a script with access write, to which the system keeps it.
+func bounded(mode journal.Mode, script, shell string) permission.Request {
+	args, err := json.Marshal(map[string]string{"command": script, "shell": shell, "access": "write"})
+	if err != nil {
+		panic(err)
+	}
+	return permission.Request{Mode: mode, Tool: "shell", Args: args, Effect: journal.EffectWriteLocal, Folder: "/work", Bounded: true}
+}
+
+func decided(p permission.Policy, q permission.Request) (journal.Decision, string) {
+	v := p.Decide(q)
+	return v.Decision, v.Why
 }
 
 func allow(commands ...string) []permission.Rule { return rules(journal.DecisionAllow, commands) }
@@ -128,6 +144,102 @@ $'\x72m' -rf ~
 {rm,-rf,~}
 /bin/r? -rf ~
 /bin/[r]m -rf ~
+git bisect run rm -rf ~
+git rebase -x 'rm -rf ~' HEAD~1
+git rebase --exec 'rm -rf ~' HEAD~1
+find . -exec rm -rf {} \;
+find . -execdir rm -rf {} +
+find . -ok rm {} \;
+find . -name x -o -exec rm {} +
+hg --config alias.x=!evil x
+npx evil
+python -c 'import os; os.system("rm -rf ~")'
+python evil.py
+python - build.py
+bash build.sh; rm -rf ~
+bash evil.sh
+bash --rcfile ./evil -i build.sh
+perl -e 'unlink'
+awk 'BEGIN{system("rm -rf ~")}'
+sed '1e rm -rf ~' x
+sed -i s/a/b/ x
+sed -n 'w /etc/passwd' x
+vim -c '!rm -rf ~'
+vi -es x
+ed x
+less x
+man -P ./evil x
+cat <<EOF\n$(rm -rf ~)\nEOF
+cat <<EOF | sh\nrm -rf ~\nEOF
+sh <<EOF\nrm -rf ~\nEOF
+bash build.sh <<< "$(rm -rf ~)"
+python <<EOF\nimport os\nEOF
+echo $((a[$(rm -rf ~)]))
+echo ${a[$(rm -rf ~)]}
+(( a[$(rm -rf ~)] ))
+[[ -v 'a[$(rm -rf ~)]' ]]
+printf '%s' x > ~/.bashrc
+unset 'a[$(rm -rf ~)]'
+read x < f; $x
+declare -x PATH=/opt/evil
+let 'a[$(rm -rf ~)]'
+coproc rm -rf ~
+hash -p ./evil git; git status
+enable -f ./evil.so git
+ls $OPTS
+ls *
+ls $(cat x)
+cat "$x"
+ls -la$IFS.
+git${IFS}status
+git status\r; rm -rf ~
+git status`+"\u00a0"+`x
+git status`+"\u200b"+`
+git`+"\u2003"+`status
+git status`+"\u202e"+`
+git status`+"\x00"+`rm
+git status`+"\x1b"+`[2K
+git status`+"\xff"+`
+git status \\\nx; rm -rf ~
+curl -o ~/.bashrc http://127.0.0.1
+curl -sLo ~/.bashrc http://127.0.0.1
+/usr/bin/git status
+./git status
+Git status
+git status <&3 3<>/etc/passwd
+exec 3>/etc/passwd
+echo x {fd}>/etc/passwd
+@(git) status
+git "status" $@
+set -- rm -rf; "$@"
+git status # \nrm -rf ~
+fc -s
+select x in a; do rm -rf ~; done
+until rm -rf ~; do true; done
+true; { true; ( true; rm -rf ~ ); }
+git status |& sh
+xdg-open x
+stdbuf -o0 rm -rf ~
+flock x rm -rf ~
+setsid rm -rf ~
+unshare -r rm
+chroot / rm
+script -c 'rm -rf ~'
+watch rm -rf ~
+parallel rm ::: x
+systemd-run rm
+nsenter rm
+su -c 'rm -rf ~'
+doas rm
+toybox rm
+strace rm
+gdb -ex 'shell rm' x
+`), "\n")
+
+// options are lines whose programs the rules above name, with words by which those programs do
+// anything. No list of such words is complete: the rules let them run with access write, to which
+// the system keeps them, and with no more.
+var options = strings.Split(strings.TrimSpace(`
 git -c core.fsmonitor='rm -rf ~' status
 git -c alias.status='!rm -rf ~' status
 git --exec-path=/opt/evil status
@@ -138,10 +250,7 @@ git -p status
 git --config-env=core.pager=X status
 git evil-alias
 git config alias.x '!rm -rf ~'
-git bisect run rm -rf ~
 git submodule foreach 'rm -rf ~'
-git rebase -x 'rm -rf ~' HEAD~1
-git rebase --exec 'rm -rf ~' HEAD~1
 git clone -u 'rm -rf ~' x
 git clone --upload-pack='rm -rf ~' x
 git fetch --upload-pack 'rm -rf ~'
@@ -158,12 +267,8 @@ git archive --exec='rm -rf ~' HEAD
 rg --pre 'rm -rf ~' x
 rg --pre=./evil x
 rg --hostname-bin=./evil x
-find . -exec rm -rf {} \;
-find . -execdir rm -rf {} +
-find . -ok rm {} \;
 find . -delete
 find . -fprintf /etc/passwd x
-find . -name x -o -exec rm {} +
 tar --checkpoint=1 --checkpoint-action=exec='rm -rf ~' -cf x .
 tar cIf ./evil x y
 tar xFf ./evil x
@@ -171,7 +276,6 @@ tar xfC x /
 go test -coverprofile ../../.bashrc ./...
 go test -test.cpuprofile=/etc/x ./...
 split --filter='rm -rf ~' x
-hg --config alias.x=!evil x
 ip netns exec x evil
 tcpdump -z ./evil -G 1 -w x
 apt-get update -o APT::Update::Pre-Invoke::=evil
@@ -204,69 +308,18 @@ go env -w GOFLAGS=-exec=./evil
 npm exec evil
 npm run evil
 npm x evil
-npx evil
 make SHELL=./evil
 make --eval='x:;rm -rf ~' x
 make -f /opt/evil
 make -C /opt/evil
-python -c 'import os; os.system("rm -rf ~")'
-python evil.py
-python - build.py
-bash build.sh; rm -rf ~
-bash evil.sh
-bash --rcfile ./evil -i build.sh
-perl -e 'unlink'
-awk 'BEGIN{system("rm -rf ~")}'
-sed '1e rm -rf ~' x
-sed -i s/a/b/ x
-sed -n 'w /etc/passwd' x
-vim -c '!rm -rf ~'
-vi -es x
-ed x
-less x
-man -P ./evil x
-cat <<EOF\n$(rm -rf ~)\nEOF
-cat <<EOF | sh\nrm -rf ~\nEOF
-sh <<EOF\nrm -rf ~\nEOF
-bash build.sh <<< "$(rm -rf ~)"
-python <<EOF\nimport os\nEOF
-echo $((a[$(rm -rf ~)]))
-echo ${a[$(rm -rf ~)]}
-(( a[$(rm -rf ~)] ))
-[[ -v 'a[$(rm -rf ~)]' ]]
 [ -v 'a[$(rm -rf ~)]' ]
 test -v 'a[$(rm -rf ~)]'
 [ 1 -eq 'a[$(rm -rf ~)]' ]
 printf -v 'a[$(rm -rf ~)]' x
-printf '%s' x > ~/.bashrc
-unset 'a[$(rm -rf ~)]'
-read x < f; $x
-declare -x PATH=/opt/evil
-let 'a[$(rm -rf ~)]'
-coproc rm -rf ~
 cd /opt/evil && git status
 cd .. && git status
 cd evil && ./run.sh
 cd -- && git status
-hash -p ./evil git; git status
-enable -f ./evil.so git
-ls $OPTS
-ls *
-ls $(cat x)
-cat "$x"
-ls -la$IFS.
-git${IFS}status
-git status\r; rm -rf ~
-git status`+"\u00a0"+`x
-git status`+"\u200b"+`
-git`+"\u2003"+`status
-git status`+"\u202e"+`
-git status`+"\x00"+`rm
-git status`+"\x1b"+`[2K
-git status`+"\xff"+`
-git status \\\nx; rm -rf ~
-curl -o ~/.bashrc http://127.0.0.1
-curl -sLo ~/.bashrc http://127.0.0.1
 curl -K evil
 rsync -e 'rm -rf ~' a b:
 rsync --rsh=./evil a b:
@@ -274,84 +327,69 @@ docker run -v /:/x alpine rm -rf /x
 docker exec x rm
 docker -H tcp://127.0.0.1 ps
 date -s x
-/usr/bin/git status
-./git status
-Git status
-git status <&3 3<>/etc/passwd
-exec 3>/etc/passwd
-echo x {fd}>/etc/passwd
-@(git) status
-git "status" $@
-set -- rm -rf; "$@"
-git status # \nrm -rf ~
-fc -s
-select x in a; do rm -rf ~; done
-until rm -rf ~; do true; done
-true; { true; ( true; rm -rf ~ ); }
-git status |& sh
 git stash push -p
-xdg-open x
-stdbuf -o0 rm -rf ~
-flock x rm -rf ~
-setsid rm -rf ~
-unshare -r rm
-chroot / rm
-script -c 'rm -rf ~'
-watch rm -rf ~
-parallel rm ::: x
-systemd-run rm
-nsenter rm
-su -c 'rm -rf ~'
-doas rm
-toybox rm
-strace rm
-gdb -ex 'shell rm' x
 `), "\n")
 
-// S9, behaviours 2 and 6: not one of the published bypasses runs without a yes under rules that a
-// person may plausibly have.
+// Not one of the published bypasses runs without a yes under rules that a person may plausibly
+// have, whatever access it asks for.
 func TestNoBypassIsAllowed(t *testing.T) {
 	p := plausible()
 	for _, line := range append(bypasses, strings.Repeat("git status; ", 51)+"rm -rf ~", strings.Repeat("(", 5000), strings.Repeat("git status;", 9000)) {
 		script := strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace(line)
 		for _, shell := range []string{"", "sh", "bash"} {
-			for _, mode := range []journal.Mode{journal.ModePlan, journal.ModeAsk, journal.ModeAuto} {
-				if d, why := p.Decide(shellCall(mode, script, shell)); d == journal.DecisionAllow {
-					t.Errorf("mode %s, %q, %q runs without a yes: %s", mode, shell, line, why)
+			for _, mode := range []journal.Mode{journal.ModePlan, journal.ModeAsk} {
+				for _, q := range []permission.Request{shellCall(mode, script, shell), bounded(mode, script, shell)} {
+					if d, why := decided(p, q); d == journal.DecisionAllow {
+						t.Errorf("mode %s, %q, %q, %s runs without a yes: %s", mode, shell, line, q.Effect, why)
+					}
 				}
 			}
 		}
 	}
 }
 
-// What the same rules are meant for does run, so that the corpus above proves something.
+// A rule that ends in * grants access write and no more, whatever follows the words that it has.
+func TestRulesGrantWrite(t *testing.T) {
+	p := plausible()
+	for _, line := range options {
+		for _, shell := range []string{"", "sh", "bash"} {
+			if d, why := decided(p, bounded(journal.ModeAsk, line, shell)); d != journal.DecisionAllow {
+				t.Errorf("%q with access write: %s %s", line, d, why)
+			}
+
+			full := shellCall(journal.ModeAsk, line, shell)
+			if d, why := decided(p, full); d == journal.DecisionAllow {
+				t.Errorf("%q has full powers: %s", line, why)
+			}
+			full.Bounded = true
+			if v := p.Decide(full); v.Decision != journal.DecisionAllow || v.Access != "write" {
+				t.Errorf("%q, which the system can bound: %+v", line, v)
+			}
+			unbounded := bounded(journal.ModeAsk, line, shell)
+			unbounded.Effect, unbounded.Bounded = journal.EffectWriteExternal, false
+			if d, why := decided(p, unbounded); d == journal.DecisionAllow {
+				t.Errorf("%q, which nothing keeps to access write: %s", line, why)
+			}
+		}
+	}
+}
+
+// What the same rules are meant for does run, so that the corpus above proves something. Of what is
+// left to a shell they say nothing, and why is said.
 func TestRulesAllow(t *testing.T) {
 	p := plausible()
 	for _, line := range strings.Split(strings.TrimSpace(`
 git status
 git status --short -b
 git log --oneline -5
-git diff HEAD~1 -- main.go
 git add main.go && git commit -m 'two words; and $(more)'
 git commit -m "it's"
-git show HEAD@{1}
 git 'status'
-g\it status
-ls -la src/*.go
-ls ~/x
 go test -count=1 -run '^TestX$' ./...
 go vet ./... 2>&1 | head -20
 go test ./... > /dev/null 2>&1
 git status; git log -1
-(git status; ls) | wc -l
 git status\nls\n
-{ git status; ls; }
-if git status; then echo yes; else echo no; fi
-for f in a b; do go test ./x; done
-while true; do git status; done
-case x in x) ls;; *) pwd;; esac
-! git status
-echo done &
 find . -name '*.go' -type f
 rg -n --hidden TODO src
 grep -rn 'a|b' .
@@ -362,16 +400,67 @@ bash build.sh --all
 npm run build --verbose
 [ -f go.mod ] && echo there
 test -d src
-cat <<'EOF'\nplain $(text)\nEOF
-cat < go.mod
 cd sub/dir && git status
 printf '%s\n' x
-# a comment\ngit status
 `), "\n") {
 		script := strings.ReplaceAll(line, `\n`, "\n")
-		if d, why := p.Decide(shellCall(journal.ModeAsk, script, "sh")); d != journal.DecisionAllow {
+		if d, why := decided(p, bounded(journal.ModeAsk, script, "sh")); d != journal.DecisionAllow {
 			t.Errorf("%q: %s %s", line, d, why)
 		}
+	}
+
+	for line, want := range map[string]string{
+		"git diff HEAD~1 -- main.go": "a tilde", "git show HEAD@{1}": "a brace", `g\it status`: "a backslash", "ls -la src/*.go": "a pattern",
+		"(git status; ls) | wc -l": "a compound command", "if git status; then echo yes; fi": "a compound command", "! git status": "a compound command",
+		"for f in a b; do go test ./x; done": "a compound command", "echo done &": "a background command", "cat <<'EOF'\nx\nEOF": "a here-document",
+		"cat < go.mod": "a redirection to a file", "# a comment\ngit status": "a comment", "ls $x": "an expansion", "A=b make": "an assignment",
+	} {
+		d, why := decided(p, bounded(journal.ModeAsk, strings.ReplaceAll(line, `\n`, "\n"), "sh"))
+		if d != journal.DecisionAsk || !strings.HasSuffix(why, "; no rule can name it: "+want) {
+			t.Errorf("%q: %s %s, want %s", line, d, why, want)
+		}
+	}
+}
+
+// What a person approved once, or allowed by a beginning, lets nothing else have full powers: not
+// one of the tries that began so, each of them with other words behind, runs so.
+func TestApprovalCoversNothingElse(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "attacks.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tries, approved := 0, 0
+	for line := range strings.Lines(string(text)) {
+		var try struct{ Harmless, Rule, Attack, Shell string }
+		if err := json.Unmarshal([]byte(line), &try); err != nil {
+			t.Fatal(err)
+		}
+		tries++
+
+		p := permission.Policy{}
+		if try.Rule != "" {
+			r, err := permission.Read(journal.DecisionAllow, try.Rule)
+			if err != nil {
+				continue // no such rule can be given
+			}
+			p = permission.New(r)
+		}
+		if try.Harmless != "" {
+			once := shellCall(journal.ModeAsk, try.Harmless, try.Shell)
+			p = p.With(p.Always(once, false)...)
+			if d, _ := decided(p, once); d == journal.DecisionAllow {
+				approved++
+			}
+		}
+		q := shellCall(journal.ModeAsk, try.Attack, try.Shell)
+		q.Bounded = true
+		same := try.Attack == try.Harmless || try.Attack == try.Rule && !strings.HasSuffix(try.Rule, "*") // a control: what was approved does run
+		if v := p.Decide(q); (v.Decision == journal.DecisionAllow && v.Access == "") != same {
+			t.Errorf("%s: %+v", strings.TrimSpace(line), v)
+		}
+	}
+	if tries != 434 || approved < 60 {
+		t.Errorf("%d tries, %d of them behind an approval", tries, approved)
 	}
 }
 
@@ -486,7 +575,7 @@ su`+"\u200b"+`do ls
 			for _, authored := range []bool{false, true} {
 				q := shellCall(journal.ModeYolo, script, shell)
 				q.Authored = authored
-				if d, why := p.Decide(q); d == journal.DecisionAllow {
+				if d, why := decided(p, q); d == journal.DecisionAllow {
 					t.Errorf("%s, authored %v: %q runs: %s", shell, authored, line, why)
 				}
 			}
@@ -508,7 +597,7 @@ func TestDenyRules(t *testing.T) {
 		"sort -o x y": journal.DecisionAllow, "ls $x": journal.DecisionAllow, "go test $(go list ./...)": journal.DecisionAllow,
 		"x=1; echo $x": journal.DecisionAllow, "for i in 1 2; do echo $i > f; done": journal.DecisionAllow,
 	} {
-		if d, why := p.Decide(shellCall(journal.ModeYolo, line, "sh")); d != want {
+		if d, why := decided(p, shellCall(journal.ModeYolo, line, "sh")); d != want {
 			t.Errorf("%q: %s (%s), want %s", line, d, why, want)
 		}
 	}

@@ -2,7 +2,6 @@ package permission
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -55,70 +54,10 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// allowable says why an allow rule with the pattern could never cover anything.
-func (p pattern) allowable() error {
-	name := p.words[0]
-	known := programOf(name)
-	switch {
-	case known.kind == never:
-		return fmt.Errorf("%s is never covered by a rule: it runs or changes what cannot be seen", name)
-	case !p.more:
-	case known.kind == wrapper || known.kind == language:
-		return fmt.Errorf("%s runs what is in its arguments, so a rule for it says each word and ends without *", name)
-	case known.kind == interpreter && p.script() == 0:
-		return fmt.Errorf("%s runs what is in its arguments, so a rule for it names the script, such as %s build *", name, name)
+// covers reports whether an allow rule with the pattern covers a simple command of a normal form.
+func (p pattern) covers(words []string) bool {
+	if p.more {
+		return len(words) >= len(p.words) && slices.Equal(words[:len(p.words)], p.words)
 	}
-	return nil
-}
-
-// script is the place after the word that names an interpreter's script or module; 0 when there is
-// none.
-func (p pattern) script() int {
-	for i, w := range p.words[1:] {
-		switch {
-		case w == "-m" && i+2 < len(p.words) && strings.HasPrefix(path.Base(p.words[0]), "py"):
-			return i + 3
-		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, "+"):
-			return 0 // what an option takes with it is not known
-		default:
-			return i + 2
-		}
-	}
-	return 0
-}
-
-// covers says whether an allow rule with the pattern covers a simple command.
-func (p pattern) covers(c shelltext.Command) bool {
-	if len(c.Words) < len(p.words) || !p.more && len(c.Words) > len(p.words) {
-		return false
-	}
-	for i, w := range p.words {
-		if !c.Words[i].Literal || c.Words[i].Text != w {
-			return false
-		}
-	}
-	known := programOf(p.words[0])
-	if known.kind == never || p.more && p.allowable() != nil {
-		return false
-	}
-	if len(c.Input) > 0 && (known.kind == wrapper || known.kind == interpreter || known.kind == language) {
-		return false // what it is fed may be its script
-	}
-	rest := c.Words[len(p.words):]
-	if len(rest) == 0 {
-		return true
-	}
-	first := len(p.words) == 1
-	if known.sub && first && !known.subcommand(rest[0]) {
-		return false
-	}
-	return known.risky(rest, first) == "" && (path.Base(p.words[0]) != "git" || riskyGit(p.words[1:], rest) == "")
-}
-
-// subcommand says whether a word under "*" may stand where the subcommand stands.
-func (p program) subcommand(w shelltext.Word) bool {
-	if !w.Literal || strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+") {
-		return false
-	}
-	return len(p.subs) == 0 || slices.Contains(p.subs, w.Text)
+	return slices.Equal(words, p.words)
 }

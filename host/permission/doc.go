@@ -11,27 +11,29 @@
 // # Shell commands
 //
 // A script is read as the shell will that runs it (tools/shelltext); what sh will run is read as
-// POSIX and as bash, since sh may be either, and has to be covered in both. Nothing is matched as
-// text.
+// POSIX and as bash, since sh may be either. Nothing is matched as text.
 //
-// An allow rule covers a simple command whose words are all literal and equal to the rule's; "*" as
-// the rule's last word stands for any further words. A script is allowed only when every simple
-// command in it is covered, wherever it stands: in a list, a pipeline, a subshell, a substitution,
-// a loop, a condition. These are never covered, whatever the rules say: an expansion in any word
-// (but a file pattern or ~/ after the beginning of a name, which cannot become an option), an
-// assignment, a function, an alias, eval, source and their like, a redirection into anything but
-// /dev/null or another descriptor, an array, arithmetic, [[ ]], a coprocess, a here-document with
-// expansions, a character that cannot be seen, and what does not parse.
+// An allow rule with text or command covers only a script in normal form, in which nothing is left
+// to a shell, and which is what the shell is given. Text names one whole script; in it {number}
+// stands for any digits. Command names simple commands, each of which has to be covered; a last *
+// stands for any further words. A rule without either covers every script.
 //
-// The words under a "*" are looked at by program (programs.go): what runs its arguments (env,
-// xargs, sudo, ssh, sh -c ...) is covered word by word only, and options by which other programs
-// run code or write elsewhere (git -c, find -exec, rg --pre, tar --checkpoint-action ...) must
-// stand in the rule itself.
+// How far what is covered may go depends on how much of it somebody has seen. A whole text, or a
+// command word by word, may have full access: the words were approved. Behind a * stand words that
+// nobody has seen, and no list of the options by which programs run others or write elsewhere is
+// complete; so such a rule grants access write, to which the system keeps the command, unless the
+// person writes that it is to have full powers. For the same reason a command with full access is
+// covered word by word only outside of pipelines, in which others feed it, and not behind another
+// command where its name depends on the folder. Where the system keeps nothing to an access, every
+// call counts as one with full access.
+//
+// A command that asks for full access and is covered by rules about commands that grant write runs
+// with write. What to do when it asks again is for whoever knows what came of that.
 //
 // A deny or ask rule for commands is matched generously: by the last part of the command's path,
-// with its words as a beginning, and through everything that is known to run other commands, up to
-// the text given to sh -c. Where it may match and that cannot be seen, and where a command cannot
-// be seen at all (its word is an expansion, or it comes from eval or a pipe into sh) while a deny
-// rule for commands stands, a person is asked, in yolo too. What a program does that is named by a
-// file (a script, a Makefile) is beyond any rule: the sandbox bounds that.
+// with its words as a beginning, and through everything that is known to run other commands
+// (programs.go), up to the text given to sh -c. Where it may match and that cannot be seen, and
+// where a command cannot be seen at all (its word is an expansion, or it comes from eval or a pipe
+// into sh) while a deny rule for commands stands, a person is asked, in yolo too. What a program
+// does that is named by a file (a script, a Makefile) is beyond any rule: the sandbox bounds that.
 package permission

@@ -21,6 +21,7 @@ type Request struct {
 	Inner    bool     // what the call does is decided call by call, in a run of its own
 	Outward  string   // where the call goes out to: a host with its port or without; "" when it stays here
 	Folder   string   // the run's workspace, absolute
+	Bounded  bool     // a command that gets access write here is kept to it
 	Paths    []string // what a file tool works on, seen from the workspace, links followed and not; "." is the workspace
 }
 
@@ -41,8 +42,9 @@ func (p Policy) Digest() string {
 	var lines []string
 	for _, r := range p.rules {
 		if r.Decision != journal.DecisionAllow {
-			r.Where = ""
-			lines = append(lines, fmt.Sprintf("%q", r))
+			// Neither more keys nor another order of them: a yes that waits is bound to this.
+			lines = append(lines, fmt.Sprintf("{%q %q %q %q %q %q %q %q %q}",
+				r.Decision, r.Tool, r.Command, r.Access, r.Path, r.Host, r.Method, r.Folder, ""))
 		}
 	}
 	slices.Sort(lines)
@@ -50,31 +52,47 @@ func (p Policy) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Decide says what is to be done about a call, and why.
-func (p Policy) Decide(q Request) (journal.Decision, string) {
+// Verdict is what is to be done about a call, and why.
+type Verdict struct {
+	Decision journal.Decision
+	Why      string
+	Access   string // what a command gets that asks for more; "" for what it asks
+}
+
+// Decide says what is to be done about a call.
+func (p Policy) Decide(q Request) Verdict {
 	rules := p.rulesFor(q)
 	restricted, why := p.restrict(rules, q)
 	switch {
 	case restricted == journal.DecisionDeny:
-		return restricted, why
+		return Verdict{restricted, why, ""}
 	case q.Inner && restricted == "":
-		return journal.DecisionAllow, "each call of its run is decided by itself"
+		return Verdict{journal.DecisionAllow, "each call of its run is decided by itself", ""}
 	case q.Mode == journal.ModePlan && q.Effect != journal.EffectRead:
-		return journal.DecisionDeny, "mode plan only reads"
+		return Verdict{journal.DecisionDeny, "mode plan only reads", ""}
 	case restricted == journal.DecisionAsk:
-		return restricted, why
+		return Verdict{restricted, why, ""}
 	case q.Authored && (q.Mode != journal.ModePlan || q.Outward == ""):
-		return journal.DecisionAllow, "a step that the person wrote"
+		return Verdict{journal.DecisionAllow, "a step that the person wrote", ""}
 	}
 	by, ok := allowed(rules, q)
 	if ok {
-		return journal.DecisionAllow, by
+		return Verdict{journal.DecisionAllow, by, ""}
 	}
+
 	d, why := byMode(q)
-	if d == journal.DecisionAsk && by != "" {
+	if d != journal.DecisionAsk {
+		return Verdict{d, why, ""}
+	}
+	if q.Tool == "shell" {
+		if less := callOf(q).lowered(rules); less != "" {
+			return Verdict{journal.DecisionAllow, less, "write"}
+		}
+	}
+	if by != "" {
 		why += "; " + by
 	}
-	return d, why
+	return Verdict{d, why, ""}
 }
 
 // Names says whether allow rules name all that a call does.

@@ -82,12 +82,12 @@ func (r *reach) command(c shelltext.Command, shell string, sure bool, depth int)
 	}
 	r.add(reached{c.Words, sure})
 	name := path.Base(c.Words[0].Text)
-	known := programOf(name)
+	known := kindOf(name)
 	for _, in := range c.Input {
-		r.text(in, shell, sure && known.kind == interpreter, depth)
+		r.text(in, shell, sure && known == interpreter, depth)
 	}
 	args := c.Words[1:]
-	switch known.kind {
+	switch known {
 	case wrapper, never:
 		r.unwrap(name, args, shell, sure, depth)
 	case interpreter:
@@ -95,7 +95,7 @@ func (r *reach) command(c shelltext.Command, shell string, sure bool, depth int)
 	case language:
 		r.phrases(name, args)
 	default:
-		if known.code(name, args) {
+		if runsCode(name, args) {
 			r.options(name, args, shell, sure, depth)
 		}
 	}
@@ -163,7 +163,7 @@ func (r *reach) unwrap(name string, args []shelltext.Word, shell string, sure bo
 		}
 		tail := args[i:]
 		r.add(reached{tail, sure})
-		if k := programOf(a.Text).kind; k == interpreter {
+		if k := kindOf(a.Text); k == interpreter {
 			r.interpret(path.Base(a.Text), tail[1:], shell, sure, depth)
 		} else if k == never {
 			r.unwrap(a.Text, tail[1:], shell, sure, depth+1)

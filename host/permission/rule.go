@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -17,8 +18,10 @@ import (
 type Rule struct {
 	Decision journal.Decision
 	Tool     string // its name, or a glob such as mcp__github__*
+	Text     string // of shell, to allow: a whole script by its normal form; a word {number} stands for any digits
 	Command  string // of shell: literal words; a last * stands for any further words
 	Access   string // of shell and of edits: allow up to this; deny and ask from this on: read, write or full
+	Full     bool   // of shell, to allow: what nobody has seen may do everything
 	Path     string // of file tools: a glob below the workspace
 	Host     string // of calls that go out: a host, *.host or *, with a port or without
 	Method   string // of fetch
@@ -89,20 +92,73 @@ func (r Rule) checkShell() error {
 	if r.Access != "" && r.Tool != "shell" && !slices.ContainsFunc(editTools, r.Named) {
 		return wrong("access", "only a rule for shell, write_file, edit_file or apply_patch has it")
 	}
-	var all []error
+	all := []error{r.checkText(), r.checkFull()}
 	if r.Access != "" && !slices.Contains(Accesses(), r.Access) {
 		all = append(all, wrong("access", "%q is no access; choose read, write or full", r.Access))
 	}
 	if r.Command != "" {
-		p, err := parsePattern(r.Command)
-		if err == nil && r.Decision == journal.DecisionAllow {
-			err = p.allowable()
-		}
-		if err != nil {
+		if _, err := parsePattern(r.Command); err != nil {
 			all = append(all, wrong("command", "%q: %w", r.Command, err))
 		}
 	}
 	return errors.Join(all...)
+}
+
+func (r Rule) checkText() error {
+	switch {
+	case r.Text == "":
+		return nil
+	case r.Tool != "shell":
+		return wrong("text", `only a rule with tool = "shell" has it`)
+	case r.Decision != journal.DecisionAllow:
+		return wrong("text", "only an allow rule has it; a rule that asks or denies has command")
+	case r.Command != "":
+		return wrong("text", "not beside command")
+	case len(r.Text) > maxText:
+		return wrong("text", "longer than %d bytes", maxText)
+	}
+	if _, err := parseText(r.Text); err != nil {
+		return wrong("text", "%w", err)
+	}
+	return nil
+}
+
+func (r Rule) checkFull() error {
+	switch {
+	case !r.Full:
+		return nil
+	case r.Decision != journal.DecisionAllow:
+		return wrong("full", "only an allow rule in your own config.toml has it")
+	case r.Tool != "shell":
+		return wrong("full", `only a rule with tool = "shell" has it`)
+	case !r.broad() || r.Access != "":
+		return wrong("full", "it is for rules that end in * or name no command, and is their access")
+	}
+	return nil
+}
+
+// broad reports whether a rule about shell covers what nobody has seen: its command ends in *, or
+// it names none.
+func (r Rule) broad() bool {
+	if r.Command == "" {
+		return r.Text == ""
+	}
+	p, err := parsePattern(r.Command)
+	return err == nil && p.more
+}
+
+// grants is the most that an allow rule about shell lets a command do. What nobody has seen is
+// kept to the workspace by the system, unless the rule says full.
+func (r Rule) grants() string {
+	switch {
+	case r.Full:
+		return "full"
+	case r.broad() && r.Access != "read":
+		return "write"
+	case r.Access != "":
+		return r.Access
+	}
+	return "full"
 }
 
 func (r Rule) checkPath() error {
@@ -144,10 +200,7 @@ func (r Rule) checkFolder() error {
 
 // text words what the rule is about.
 func (r Rule) text() string {
-	words := []string{r.Tool}
-	if r.Command != "" {
-		words = []string{r.Command}
-	}
+	words := []string{cmp.Or(r.Text, r.Command, r.Tool)}
 	for _, w := range []string{r.Method, r.Host, r.Path} {
 		if w != "" {
 			words = append(words, w)

@@ -140,7 +140,7 @@ func FuzzShell(f *testing.F) {
 			return
 		}
 		for _, shell := range []string{"sh", "bash"} {
-			if d, _ := p.Decide(shellCall(journal.ModeAsk, script, shell)); d != journal.DecisionAllow {
+			if d, _ := decided(p, bounded(journal.ModeAsk, script, shell)); d != journal.DecisionAllow {
 				continue
 			}
 			for _, words := range shellRun(t, shell, script) {

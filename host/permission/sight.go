@@ -2,7 +2,6 @@ package permission
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/url"
 	"path"
@@ -12,7 +11,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"agent/recovery/journal"
-	"agent/tools/shelltext"
 )
 
 // shellArgs are what a rule looks at in a shell call.
@@ -47,10 +45,12 @@ func sightOf(q Request) sight {
 	return s
 }
 
+// readShell reads the arguments of a shell call. Those that cannot be read name a script that no
+// rule covers.
 func readShell(args json.RawMessage) shellArgs {
 	var a shellArgs
 	if json.Unmarshal(args, &a) != nil {
-		return shellArgs{Command: "\x00"} // cannot be parsed, so nothing covers it
+		return shellArgs{Command: "\x00"}
 	}
 	return a
 }
@@ -177,7 +177,7 @@ func allowed(rules []Rule, q Request) (string, bool) {
 	})
 	switch {
 	case q.Tool == "shell":
-		return allowedShell(rules, q)
+		return callOf(q).allowed(rules)
 	case len(rules) == 0:
 		return "", false
 	case q.Tool == "fetch":
@@ -228,83 +228,4 @@ func saidBy(rules []Rule) string {
 		}
 	}
 	return strings.Join(said, "; ")
-}
-
-// allowedShell wants every simple command covered, in every dialect that may run it, and says which
-// is not.
-func allowedShell(rules []Rule, q Request) (string, bool) {
-	a, all := readShell(q.Args), slices.Clone(rules)
-	rules = slices.DeleteFunc(rules, func(r Rule) bool { return beyond(r, a, q) != "" })
-	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.Command == "" }); i >= 0 {
-		return rules[i].said(), true
-	}
-	patterns := make([]pattern, len(rules))
-	for i, r := range rules {
-		p, err := parsePattern(r.Command)
-		if err != nil {
-			return "", false
-		}
-		patterns[i] = p
-	}
-	var by []Rule
-	s := shelltext.Read(a.Command, a.Shell)
-	switch {
-	case s.Loose != "":
-		return s.Loose + ", which no allow rule covers", false
-	case len(s.Commands) == 0 || len(all) == 0:
-		return "", false
-	}
-	for _, c := range s.Commands {
-		i := slices.IndexFunc(patterns, func(p pattern) bool { return p.covers(c) })
-		if i < 0 || moves(s) && strings.Contains(c.Words[0].Text, "/") && !path.IsAbs(c.Words[0].Text) {
-			return uncovered(c, a, q, all), false
-		}
-		by = append(by, rules[i])
-	}
-	return saidBy(by), true
-}
-
-// beyond says why a rule's bound on access keeps it from allowing a call; "" where it does not.
-func beyond(r Rule, a shellArgs, q Request) string {
-	switch {
-	case r.Access == "":
-		return ""
-	case rank(a.Access) > rank(r.Access):
-		return fmt.Sprintf("the %s allows access %s at most", r.said(), r.Access)
-	case r.Access != "full" && q.Effect == journal.EffectWriteExternal: // a bound means nothing where nothing keeps the command to it
-		return fmt.Sprintf("the %s allows access %s, to which nothing keeps a command here", r.said(), r.Access)
-	}
-	return ""
-}
-
-// uncovered says why no allow rule covers a command, or names it as far as its words are known.
-func uncovered(c shelltext.Command, a shellArgs, q Request, rules []Rule) string {
-	for _, r := range rules {
-		if why := beyond(r, a, q); why != "" {
-			if p, err := parsePattern(r.Command); r.Command == "" || err == nil && p.covers(c) {
-				return why
-			}
-		}
-	}
-	var known []string
-	for _, w := range c.Words {
-		if !w.Literal {
-			known = append(known, "…")
-			break
-		}
-		known = append(known, quoteWords([]string{w.Text}))
-	}
-	text := []rune(strings.Join(strings.Fields(strings.Join(known, " ")), " ")) // no line of it can look like one of the question
-	if len(text) > 60 {
-		text = append(text[:59], '…')
-	}
-	return "no allow rule covers: " + string(text)
-}
-
-// moves reports whether the script changes its folder, after which a relative name is another
-// program.
-func moves(s shelltext.Reading) bool {
-	return slices.ContainsFunc(s.Commands, func(c shelltext.Command) bool {
-		return c.Words[0].Literal && slices.Contains([]string{"cd", "pushd", "popd"}, c.Words[0].Text)
-	})
 }

@@ -17,9 +17,9 @@ const maxStanding = 8
 
 // Always makes the rules that allow the same call in its workspace from now on; nil where they
 // cannot say exactly that: where an ask rule, a deny rule or the mode would stand against them, or
-// the call cannot be expressed.
-func (p Policy) Always(q Request) []Rule {
-	rules := standing(journal.DecisionAllow, q)
+// the call cannot be expressed. The numbers in a command may be others, but where exact is set.
+func (p Policy) Always(q Request, exact bool) []Rule {
+	rules := standing(journal.DecisionAllow, q, exact)
 	if !sound(rules) || q.Folder == "" {
 		return nil
 	}
@@ -29,11 +29,11 @@ func (p Policy) Always(q Request) []Rule {
 // Never makes the rules that deny the same call in its workspace from now on; nil where one rule
 // cannot say it.
 func (p Policy) Never(q Request) []Rule {
-	rules := standing(journal.DecisionDeny, q)
+	rules := standing(journal.DecisionDeny, q, true)
 	if !sound(rules) || q.Folder == "" || q.Tool == "shell" && len(rules) != 1 {
 		return nil // of several commands it is not known which is meant
 	}
-	if d, _ := New(rules...).Decide(q); d != journal.DecisionDeny {
+	if New(rules...).Decide(q).Decision != journal.DecisionDeny {
 		return nil
 	}
 	return rules
@@ -41,14 +41,16 @@ func (p Policy) Never(q Request) []Rule {
 
 func sound(rules []Rule) bool {
 	return len(rules) > 0 && len(rules) <= maxStanding && !slices.ContainsFunc(rules, func(r Rule) bool {
-		return r.Check() != nil || len(r.Command)+len(r.Path) > 1000
+		return r.Check() != nil || len(r.Command)+len(r.Path) > maxText
 	})
 }
 
-// standing makes the rules about exactly this call.
-func standing(d journal.Decision, q Request) []Rule {
+// standing makes the rules about this call.
+func standing(d journal.Decision, q Request, exact bool) []Rule {
 	base := Rule{Decision: d, Tool: q.Tool, Folder: q.Folder}
 	switch {
+	case q.Tool == "shell" && d == journal.DecisionAllow:
+		return allowingShell(base, q, exact)
 	case q.Tool == "shell":
 		return standingShell(base, q)
 	case q.Tool == "fetch":
@@ -75,15 +77,21 @@ func standing(d journal.Decision, q Request) []Rule {
 	return []Rule{base}
 }
 
-func standingShell(base Rule, q Request) []Rule {
-	a := readShell(q.Args)
-	if base.Decision == journal.DecisionAllow {
-		if base.Access = a.Access; a.Access == "" {
-			base.Access = "full"
-		}
+// allowingShell makes the rule that allows a script as it is, with the access that it asks for.
+func allowingShell(base Rule, q Request, exact bool) []Rule {
+	c := callOf(q)
+	if c.reading.Normal == nil {
+		return nil
 	}
+	base.Text, base.Access = textOf(*c.reading.Normal, !exact), c.needs()
+	return []Rule{base}
+}
+
+// standingShell makes a rule for each command of a script, but for one that is too long for anybody
+// to take in.
+func standingShell(base Rule, q Request) []Rule {
 	var rules []Rule
-	for _, c := range shelltext.Read(a.Command, a.Shell).Commands {
+	for _, c := range callOf(q).reading.Commands {
 		words := c.Literals()
 		if words == nil {
 			return nil
@@ -93,7 +101,7 @@ func standingShell(base Rule, q Request) []Rule {
 		if !slices.Contains(rules, r) {
 			rules = append(rules, r)
 		}
-		if len(rules) > maxStanding { // no one takes them in, and to look further takes long
+		if len(rules) > maxStanding {
 			return nil
 		}
 	}
@@ -104,10 +112,7 @@ func standingShell(base Rule, q Request) []Rule {
 func quoteWords(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		out[i] = w
-		if w == "" || strings.Trim(w, letters+":@%,=") != "" {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		out[i] = shelltext.Quote(w)
 	}
 	return strings.Join(out, " ")
 }
@@ -133,12 +138,15 @@ func TOML(rules []Rule) string {
 		}
 		fmt.Fprintf(&b, "[[%s]]\n", r.Decision)
 		for _, k := range []struct{ name, value string }{
-			{"tool", r.Tool}, {"command", r.Command}, {"access", r.Access}, {"path", r.Path}, {"host", r.Host}, {"method", r.Method},
-			{"folder", r.Folder},
+			{"tool", r.Tool}, {"text", r.Text}, {"command", r.Command}, {"access", r.Access}, {"path", r.Path}, {"host", r.Host},
+			{"method", r.Method}, {"folder", r.Folder},
 		} {
 			if k.value != "" {
 				fmt.Fprintf(&b, "%s = %s\n", k.name, quoteTOML(k.value))
 			}
+		}
+		if r.Full {
+			b.WriteString("full = true\n")
 		}
 	}
 	return b.String()

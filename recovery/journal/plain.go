@@ -127,6 +127,9 @@ func (p *plain) proposal() Proposal {
 	if p.has(`,"sandbox":`) {
 		c.Sandbox = p.text()
 	}
+	if p.has(`,"access":`) {
+		c.Access = p.text()
+	}
 	p.must("}")
 	return c
 }

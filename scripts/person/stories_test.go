@@ -58,7 +58,7 @@ func script() modeltest.Script {
 	return modeltest.Script{Stories: []modeltest.Story{
 		story("echo from a fence", says("That is a note, and I only read it.")),
 		story("summarize this", says("Something went boom.")),
-		story("look at the history", does(shell("git log --oneline -1")), does(shell("git log --stat -1")), does(shell("git log -1; touch sneaky")), says("Seen.")),
+		story("look at the history", does(shell("git log --oneline -1")), does(shell("git  log '--oneline' -1")), does(shell("git log --oneline -1; touch sneaky")), says("Seen.")),
 		story("count in CI", does(shell("git log --format=%h -1")), says("Counted.")),
 		story("greet", does(shell("echo \"$GREETING, ${DEPLOY_TOKEN-nobody}\"")), says("Greeted.")),
 		story("put it right", does(call("edit_file", `{"path": "notes.txt", "old": "beta", "new": "BETA"}`)), says("Put right.")),
@@ -102,11 +102,11 @@ func (p *person) start() {
 func (p *person) approve() {
 	p.story("4 an approval reaches as far as the person says", func() {
 		p.enters(`agent run "look at the history"`)
-		p.until("git log *", "answer (")
+		p.until("always", "answer (")
 		p.enters("?")
-		p.until(`command = "git log *"`)
-		p.enters("always-prefix")
-		p.until("git log -1; touch sneaky", "no allow rule covers: touch sneaky")
+		p.until(`text = "git log --oneline -1"`)
+		p.enters("always")
+		p.until("git log --oneline -1; touch sneaky", "no allow rule covers: git log --oneline -1", "answer (")
 		p.enters("no, touch nothing")
 		p.ends(0, "Seen.")
 		if !p.heard("touch nothing") {

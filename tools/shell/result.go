@@ -66,6 +66,9 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.R
 	if r.Content == "" {
 		r.Content = "[no output]"
 	}
+	if c.Access != "" {
+		r.Content = fmt.Sprintf("[ran with access %s: %s. If it failed for that, ask again with access full]\n%s", c.Access, c.Why, r.Content)
+	}
 	return r
 }
 
@@ -108,7 +111,7 @@ func names(text, name string) bool {
 // deniedBy says that the command's access may be why it failed, where what it printed reads like
 // that.
 func (t shell) deniedBy(c tools.Call, printed string) string {
-	a, err := tools.Decode[shellArgs](c.Args)
+	a, err := argsOf(c)
 	if err != nil || !t.box.Support().Holds(a.access()) {
 		return ""
 	}

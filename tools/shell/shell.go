@@ -69,6 +69,15 @@ func (a shellArgs) access() sandbox.Access {
 	return sandbox.Access(a.Access)
 }
 
+// argsOf are the arguments of a call with the access that it gets.
+func argsOf(c tools.Call) (shellArgs, error) {
+	a, err := tools.Decode[shellArgs](c.Args)
+	if c.Access != "" {
+		a.Access = c.Access
+	}
+	return a, err
+}
+
 // confined is what Prepare records of a command: what was asked for, what confines it, and what a
 // look afterwards compares with.
 type confined struct {
@@ -124,15 +133,28 @@ func (shell) Spec() tools.Spec {
 // Describe says what the operating system keeps the command to. A command that can write nothing
 // may be run twice.
 func (t shell) Describe(_ string, args json.RawMessage) tools.Traits {
-	e := t.effect(args)
-	return tools.Traits{Effect: e, RetrySafe: e == journal.EffectRead, Confinement: t.confinement(args)}
+	a, err := tools.Decode[shellArgs](args)
+	if err != nil {
+		return tools.Traits{Effect: journal.EffectWriteExternal}
+	}
+	is := t.traits(a)
+	if a.access() == sandbox.Full && t.box.Support().Holds(sandbox.Write) {
+		a.Access = string(sandbox.Write)
+		lower := t.traits(a)
+		is.Lower = &lower
+	}
+	return is
+}
+
+func (t shell) traits(a shellArgs) tools.Traits {
+	e := t.effect(a)
+	return tools.Traits{Effect: e, RetrySafe: e == journal.EffectRead, Confinement: t.confinement(a)}
 }
 
 // effect is an external write with access full, and where nothing confines the command.
-func (t shell) effect(args json.RawMessage) journal.Effect {
-	a, err := tools.Decode[shellArgs](args)
+func (t shell) effect(a shellArgs) journal.Effect {
 	switch {
-	case err != nil || a.access() == sandbox.Full || !t.box.Support().Holds(a.access()):
+	case a.access() == sandbox.Full || !t.box.Support().Holds(a.access()):
 		return journal.EffectWriteExternal
 	case a.access() == sandbox.Read:
 		return journal.EffectRead
@@ -145,7 +167,7 @@ func (t shell) effect(args json.RawMessage) journal.Effect {
 // onlyRead says whether a command was kept to reading when it was started, and would be now:
 // however it ended, it changed nothing.
 func (t shell) onlyRead(c tools.Call) bool {
-	if t.effect(c.Args) != journal.EffectRead {
+	if a, err := argsOf(c); err != nil || t.effect(a) != journal.EffectRead {
 		return false
 	}
 	if len(c.Before) == 0 {
@@ -156,9 +178,8 @@ func (t shell) onlyRead(c tools.Call) bool {
 }
 
 // confinement words what holds for the command.
-func (t shell) confinement(args json.RawMessage) string {
-	a, err := tools.Decode[shellArgs](args)
-	if err != nil || t.box == nil {
+func (t shell) confinement(a shellArgs) string {
+	if t.box == nil {
 		return ""
 	}
 	return "access " + string(a.access()) + ": " + t.box.Support().Level(a.access())
@@ -181,7 +202,7 @@ func (t shell) callFolder(c tools.Call) string { return identity(c).Folder(t.cal
 
 // Prepare makes the call's folder and takes its lock. Nothing runs.
 func (t shell) Prepare(_ context.Context, c tools.Call) (json.RawMessage, any, error) {
-	a, err := tools.Decode[shellArgs](c.Args)
+	a, err := argsOf(c)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -194,10 +194,10 @@ func arguments(text, shell string) json.RawMessage {
 
 // decide reports whether rules let the text run unasked.
 func decide(mode journal.Mode, text, shell string, rules ...permission.Rule) bool {
-	d, _ := permission.New(rules...).Decide(permission.Request{
-		Mode: mode, Tool: "shell", Args: arguments(text, shell), Effect: journal.EffectWriteExternal, Folder: "/work",
+	v := permission.New(rules...).Decide(permission.Request{
+		Mode: mode, Tool: "shell", Args: arguments(text, shell), Effect: journal.EffectWriteExternal, Folder: "/work", Bounded: true,
 	})
-	return d == journal.DecisionAllow
+	return v.Decision == journal.DecisionAllow
 }
 
 func acts(text, shell string) recovery.Acts {
