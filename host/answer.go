@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agent/db"
 	"agent/host/drive"
 	"agent/host/owner"
 	"agent/host/stream"
+	"agent/recovery"
 	"agent/recovery/fault"
+	"agent/recovery/journal"
 )
 
 // Taken says what became of an answer.
@@ -49,6 +52,9 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 	if err := asks(ctx, h, id); err != nil {
 		return Taken{}, fmt.Errorf("answer %s: %w", id, err)
 	}
+	if err := h.current(ctx, id, answer); err != nil {
+		return Taken{}, err
+	}
 	row, err := h.Store.Answer(ctx, id, answer, h.By(ctx))
 	if err != nil {
 		return Taken{}, err
@@ -60,6 +66,26 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 		return Taken{Request: row}, err
 	}
 	return h.deliver(ctx, row, on)
+}
+
+// OutdatedError says that an answer was offered by an older version, and would grant less now than
+// was said then.
+type OutdatedError struct{ Request, Run string }
+
+func (e *OutdatedError) Error() string {
+	return fmt.Sprintf("%s was asked by an older version: answer yes, no or never, or agent resume %s", e.Request, e.Run)
+}
+
+// current refuses an answer with *OutdatedError.
+func (h *Host) current(ctx context.Context, id string, answer json.RawMessage) error {
+	if !strings.HasPrefix(journal.Text(answer), journal.AnswerAlways) {
+		return nil
+	}
+	row, err := h.Store.PendingByID(ctx, id)
+	if err == nil && row.Status == db.RequestOpen && recovery.Outdated(row.Request) {
+		err = &OutdatedError{id, row.Run}
+	}
+	return err
 }
 
 // deliver makes sure that somebody takes the answer: who has the run go on, once nobody holds it,

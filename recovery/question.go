@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,9 +42,13 @@ func permission(c *Call, why, doubts string) Record {
 	return Record{[]journal.Body{journal.RequestOpened{Request: r}}}
 }
 
-// offered are the answers about a call that hold for similar ones.
+// offered are the answers about a call that hold for similar ones. Of those that an older version
+// made only never is left: the others would grant less now than their words say.
 func offered(c *Call) []journal.Offer {
 	out := c.Offers
+	if slices.ContainsFunc(out, func(o journal.Offer) bool { return o.Answer == journal.AnswerPrefix }) {
+		out = slices.DeleteFunc(slices.Clone(out), func(o journal.Offer) bool { return o.Answer != journal.AnswerNever })
+	}
 	if c.Always != "" {
 		out = append(out, journal.Offer{Answer: journal.AnswerAlways, Says: "runs it, and exactly this here from now on", Rules: c.Always})
 	}
@@ -52,6 +57,10 @@ func offered(c *Call) []journal.Offer {
 	}
 	return out
 }
+
+// Outdated reports whether a question offers answers that an older version made, which would grant
+// less now than their words say. It is to be asked anew.
+func Outdated(r journal.Request) bool { return slices.Contains(r.Choices, journal.AnswerPrefix) }
 
 // permissionSchema takes one of the words, true and false for yes and no, or a no with its reason.
 func permissionSchema(words []string) json.RawMessage {

@@ -130,6 +130,11 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	}
 	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.policy.lost), t.notes(s))
 	d.record(body)
+	if again, err := d.askedAnew(ctx); err != nil {
+		return err
+	} else if again != nil {
+		d.record(again)
+	}
 	if t.Redo != "" {
 		fact, err := d.flow.Redo(t.Redo)
 		if err != nil {
@@ -142,6 +147,20 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	}
 	d.recordAll(t.messages(s, body, d.p.Who))
 	return d.calls.flush(ctx)
+}
+
+// askedAnew closes an open question that an older version asked, with answers that would grant less
+// now than was said; nil where there is none. It is asked again as the rules are now.
+func (d *driver) askedAnew(ctx context.Context) (journal.Body, error) {
+	r := d.state.Open
+	if r == nil || !recovery.Outdated(*r) {
+		return nil, nil
+	}
+	row, err := d.p.Store.PendingByID(ctx, r.ID)
+	if err != nil || row.Status != db.RequestOpen {
+		return nil, err // what was answered counts as it was
+	}
+	return journal.RequestClosed{ID: r.ID, Status: db.RequestCancelled, Reason: "an older version asked it, and it is asked anew", Again: true}, nil
 }
 
 func (j judge) claimFact(s *recovery.State, unknown []journal.Unknown) journal.RunClaimed {

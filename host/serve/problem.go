@@ -102,6 +102,7 @@ func (s *Server) problemOf(err error) *problem {
 	var foreign *watch.CursorError
 	var closed *app.ConflictError
 	var late *app.ExpiredError
+	var old *host.OutdatedError
 	var held *owner.HeldError
 	var behind *app.BehindError
 	var refused *refusedError
@@ -124,6 +125,9 @@ func (s *Server) problemOf(err error) *problem {
 		p.Run = closed.First.Run
 		p.Request = s.request(closed.First)
 		return set("answered")
+	case errors.As(err, &old):
+		p.Run, p.Next = old.Run, []string{"agent resume " + old.Run}
+		return set("shape")
 	case errors.As(err, &late):
 		p.Run = late.Request.Run
 		p.Next = []string{"agent resume " + p.Run}
