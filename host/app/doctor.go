@@ -18,6 +18,7 @@ import (
 	"agent/host"
 	"agent/host/config"
 	"agent/host/doctor"
+	"agent/host/permission"
 	"agent/host/view"
 )
 
@@ -98,10 +99,35 @@ func (a *examination) examineConfig(f *doctor.Findings) {
 		rules = fmt.Sprintf("rules of permission: %d", n)
 	}
 	f.OK(area, "%s is in order; %s", a.tilde(path), rules)
+	a.examineRules(conf.Rules, f)
 	for _, h := range conf.Hooks {
 		if _, err := exec.LookPath(h.Command[0]); err != nil {
 			f.Warn(area, "install it, or correct its command: until then nothing is called", "%s: the hook's command %s cannot be found", a.tilde(h.Where), h.Command[0])
 		}
+	}
+}
+
+// examineRules names the allow rules that mean something else than in older versions, and those
+// that give full powers to what nobody has seen.
+func (a *examination) examineRules(rules []permission.Rule, f *doctor.Findings) {
+	const area = "configuration"
+	commands := 0
+	for _, r := range rules {
+		where := a.tilde(r.Where)
+		switch {
+		case r.CutDown():
+			f.Warn(area, `write access = "write" there if that is what it is for, or full = true in place of access`, "%s: %s grants write, not full", where, r.Subject())
+		case r.Full:
+			f.Warn(area, "", "%s: %s runs with full powers, and nobody is asked", where, r.Subject())
+		case r.OnlyAlone():
+			f.OK(area, "%s: %s holds in no pipeline; text in place of command names a whole script", where, r.Subject())
+		}
+		if r.Commands() {
+			commands++
+		}
+	}
+	if commands > 0 {
+		f.OK(area, "%s with command cover no patterns, loops, substitutions", view.Count(commands, "rule"))
 	}
 }
 

@@ -38,6 +38,11 @@ func (s *Folder) envOf(ctx context.Context, c journal.RunCreated) (host.Env, err
 	if err == nil {
 		env.Tools, err = child.Tools(env.Tools, c)
 	}
+	if err == nil && c.Root == "" && c.Model != rewind.Name {
+		var powers []string
+		powers, err = s.powers(c)
+		env.Notes = append(powers, env.Notes...)
+	}
 	if missing := new(child.MissingToolError); errors.As(err, &missing) {
 		missing.Why = notThere(missing, env.Notes, c.Folder)
 	}

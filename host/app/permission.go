@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -59,6 +60,53 @@ func (s *Folder) rulesIn(folder string) ([]permission.Rule, error) {
 		conf.Rules[i].Where = s.app.tilde(conf.Rules[i].Where)
 	}
 	return conf.Rules, nil
+}
+
+// maxCutDown is how many rules are named one by one of those that grant less than they once did.
+const maxCutDown = 3
+
+// powers says, at the beginning of a run and when it goes on, what may act with full powers without
+// asking, and, where nobody can be asked, which rules grant less than they once did and how to say
+// what was meant.
+func (s *Folder) powers(c journal.RunCreated) (notes []string, err error) {
+	var own []permission.Rule
+	if c.Rules != "" {
+		if own, err = config.Rules(c.Rules); err != nil {
+			return nil, err
+		}
+	}
+	var full []string
+	for _, r := range own {
+		if r.Full {
+			full = append(full, cmp.Or(r.Command, r.Tool))
+		}
+	}
+	if len(full) > 0 {
+		notes = append(notes, "full powers without asking: "+strings.Join(full, ", "))
+	}
+	if s.Env.Ask != nil {
+		return notes, nil
+	}
+
+	kept, err := s.rulesIn(c.Folder)
+	if err != nil {
+		return nil, err
+	}
+	var cut []string
+	for _, r := range own {
+		if r.CutDown() {
+			cut = append(cut, fmt.Sprintf("rule cut down: --allow %s grants write; full powers: --allow-full %[1]s", r.Subject()))
+		}
+	}
+	for _, r := range kept {
+		if r.CutDown() && (r.Folder == "" || r.Folder == c.Folder) {
+			cut = append(cut, fmt.Sprintf("rule cut down: %s grants write; full powers: full = true at %s", r.Subject(), r.Where))
+		}
+	}
+	if more := len(cut) - maxCutDown; more > 0 {
+		cut = append(cut[:maxCutDown], fmt.Sprintf("and %d more: agent doctor", more))
+	}
+	return append(cut, notes...), nil
 }
 
 // stand adds what an answer adds to the person's configuration, and says where it stands. Its rules

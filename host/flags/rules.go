@@ -10,15 +10,20 @@ import (
 	"agent/recovery/journal"
 )
 
-// rules reads --allow and --deny as the rules that they stand for; "" where none is given.
+// rules reads --allow, --allow-full and --deny as the rules that they stand for; "" where none is
+// given.
 func rules(c *cli.Command) (string, error) {
 	var all []permission.Rule
 	for _, flag := range []struct {
 		name string
-		d    journal.Decision
-	}{{"allow", journal.DecisionAllow}, {"deny", journal.DecisionDeny}} {
+		read func(text string) (permission.Rule, error)
+	}{
+		{"allow", func(text string) (permission.Rule, error) { return permission.Read(journal.DecisionAllow, text) }},
+		{"allow-full", permission.ReadFull},
+		{"deny", func(text string) (permission.Rule, error) { return permission.Read(journal.DecisionDeny, text) }},
+	} {
 		for _, text := range c.StringSlice(flag.name) {
-			r, err := permission.Read(flag.d, text)
+			r, err := flag.read(text)
 			if err != nil {
 				return "", app.Usage(fmt.Errorf("--%s %q: %v; see agent help permissions", flag.name, text, err))
 			}

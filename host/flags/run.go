@@ -35,6 +35,7 @@ func Model() []cli.Flag {
 		&cli.StringFlag{Name: "name", Usage: "call the run `NAME`: commands that take a run find the newest of that name", Validator: host.CheckName},
 		&cli.StringSliceFlag{Name: "image", Usage: "show the picture in `FILE` with the prompt (png, jpeg, gif, webp); may be given again"},
 		&cli.StringSliceFlag{Name: "allow", Usage: "in this run, do not ask about what `RULE` says, such as \"go test *\" or edits (agent help permissions); may be given again"},
+		&cli.StringSliceFlag{Name: "allow-full", Usage: "in this run, let what `RULE` says, such as \"git push *\" or shell, do everything unasked; may be given again"},
 		&cli.StringSliceFlag{Name: "deny", Usage: "in this run, refuse what `RULE` says, such as \"git push *\"; may be given again"},
 		&cli.StringSliceFlag{Name: "add-dir", Usage: "let the run read below `DIR` too; with DIR:write file tools may also write there, and ask; may be given again (agent help sandbox)"},
 		&cli.StringFlag{Name: "output-schema", Usage: "the answer must be JSON that the JSON Schema in `FILE` describes: one that is not is asked for once more, and then fails the run"},

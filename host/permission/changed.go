@@ -1,0 +1,29 @@
+package permission
+
+import (
+	"cmp"
+	"fmt"
+
+	"agent/recovery/journal"
+)
+
+// CutDown reports whether an allow rule grants access write that, as it is written, once granted
+// everything: it covers what nobody has seen, and does not say what that may do.
+func (r Rule) CutDown() bool {
+	return r.allowsShell() && r.broad() && !r.Full && (r.Access == "" || r.Access == "full")
+}
+
+// OnlyAlone reports whether an allow rule grants everything to one command as it is written, which
+// holds in no pipeline.
+func (r Rule) OnlyAlone() bool {
+	return r.allowsShell() && r.Command != "" && !r.broad() && r.grants() == "full"
+}
+
+// Commands reports whether it is an allow rule about commands. None covers a script in which
+// something is left to the shell.
+func (r Rule) Commands() bool { return r.allowsShell() && r.Command != "" }
+
+func (r Rule) allowsShell() bool { return r.Decision == journal.DecisionAllow && r.Tool == "shell" }
+
+// Subject is what a rule about shell covers, quoted: a text, a command, or shell.
+func (r Rule) Subject() string { return fmt.Sprintf("%q", cmp.Or(r.Text, r.Command, r.Tool)) }
