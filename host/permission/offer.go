@@ -86,7 +86,7 @@ func Short(rules []Rule) string {
 		case r.Tool == Edits && r.Path == "":
 			text = "all edits in this folder"
 		case r.Tool == "shell" && r.broad() && r.Command == "" && r.Access == "write":
-			text = "all commands with access write, which the system keeps to this folder"
+			text = "every command with access write, kept to this folder"
 		case r.Access != "" && r.Access != "full":
 			text += " (access " + r.Access + ")"
 		}

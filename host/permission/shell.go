@@ -70,7 +70,11 @@ func (c shellCall) allowed(rules []Rule) (string, bool) {
 	switch _, first := c.covering(able, c.needs()); {
 	case c.reading.Normal == nil:
 		return "no rule can name it: " + c.reading.Why, false
-	case len(rules) > 0:
+	case !slices.ContainsFunc(rules, Rule.Commands): // a rule about a whole script covers no part of one
+		if len(rules) > 0 {
+			return "no allow rule covers: " + shortened(c.reading.Normal.Text(), 60), false
+		}
+	default:
 		return "no allow rule covers: " + shortened(first, 60), false
 	}
 	return "", false

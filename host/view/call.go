@@ -226,6 +226,9 @@ func AllowedBy(p journal.Proposal, whole bool) string {
 	switch {
 	case p.Decision != journal.DecisionAllow || p.Why == "":
 		return ""
+	case p.Access != "" && !whole:
+		return "  [" + p.Why + "]"
+	case p.Access != "":
 	case strings.HasPrefix(words, "rule"):
 	case !whole && !strings.HasPrefix(words, "mode "), p.Effect == journal.EffectRead && words != "mode yolo":
 		return ""

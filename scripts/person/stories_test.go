@@ -90,7 +90,12 @@ func (p *person) start() {
 		p.runs("agent run -f note.md", 0, "That is a note, and I only read it.")
 		p.runs("agent run --runbook -f note.md", 0, "│ from a fence")
 	})
-	p.story("2 durations keep their digits", func() { p.runs("agent run --runbook -f ten.md", 0, "sleep 10: ok, 10s") })
+	p.story("2 durations keep their digits", func() {
+		p.runs("agent run --runbook -f ten.md", 0, "sleep 10: ok, ")
+		if !regexp.MustCompile(`sleep 10: ok, [1-9][0-9](\.[0-9])?s`).MatchString(p.screen("-J")) { // longer on a busy machine
+			p.t.Errorf("ten seconds and more are not shown as that:\n%s", p.screen())
+		}
+	})
 	p.story("3 what is piped in joins the prompt", func() {
 		p.runs(`echo "boom in line 3" | agent run "summarize this"`, 0, "Something went boom.")
 		if !p.heard("boom in line 3") {
@@ -106,7 +111,7 @@ func (p *person) approve() {
 		p.enters("?")
 		p.until(`text = "git log --oneline -1"`)
 		p.enters("always")
-		p.until("git log --oneline -1; touch sneaky", "no allow rule covers: git log --oneline -1", "answer (")
+		p.until("git log --oneline -1; touch sneaky", "no allow rule covers: git log --oneline -1; touch sneaky", "answer (")
 		p.enters("no, touch nothing")
 		p.ends(0, "Seen.")
 		if !p.heard("touch nothing") {
@@ -115,7 +120,7 @@ func (p *person) approve() {
 		if _, err := os.Stat(filepath.Join(p.work(), "sneaky")); err == nil {
 			p.t.Error("it was touched")
 		}
-		p.runs(`agent run --allow "git log *" "count in CI"`, 0, "Counted.")
+		p.runs(`agent run --allow "git log *" "count in CI"`, 0, `[the rule "git log *" grants access write and no more]`, "Counted.")
 	})
 	p.story("5 commands get the person's environment, less its secrets, which are named", func() {
 		p.runs("export GREETING=hello DEPLOY_TOKEN="+token, 0)
