@@ -70,10 +70,17 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 
 // OutdatedError says that an answer was offered by an older version, and would grant less now than
 // was said then.
-type OutdatedError struct{ Request, Run string }
+type OutdatedError struct {
+	Request, Run string
+	Never        bool // never is offered
+}
 
 func (e *OutdatedError) Error() string {
-	return fmt.Sprintf("%s was asked by an older version: answer yes, no or never, or agent resume %s", e.Request, e.Run)
+	words := "yes or no"
+	if e.Never {
+		words = "yes, no or never"
+	}
+	return fmt.Sprintf("%s was asked by an older version: answer %s, or agent resume %s", e.Request, words, e.Run)
 }
 
 // current refuses an answer with *OutdatedError.
@@ -83,7 +90,7 @@ func (h *Host) current(ctx context.Context, id string, answer json.RawMessage) e
 	}
 	row, err := h.Store.PendingByID(ctx, id)
 	if err == nil && row.Status == db.RequestOpen && recovery.Outdated(row.Request) {
-		err = &OutdatedError{id, row.Run}
+		err = &OutdatedError{id, row.Run, slices.Contains(row.Request.Choices, journal.AnswerNever)}
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func leftByAnOlderVersion(t *testing.T, h *host.Host) (run, question string) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	rules := "[[allow]]\ntool = \"acts\"\nfolder = \"/w\"\n"
+	rules := "[[allow]]\ntool = \"shell\"\ncommand = \"a *\"\nfolder = \"/w\"\n"
 	at := journal.Place{Turn: 1}
 	var offers []journal.Offer
 	for _, answer := range []string{journal.AnswerAlways, journal.AnswerPrefix, journal.AnswerRun, journal.AnswerNever} {

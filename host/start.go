@@ -72,7 +72,7 @@ func (h *Host) Start(ctx context.Context, req StartRequest) (out drive.Outcome, 
 }
 
 func (h *Host) start(ctx context.Context, req StartRequest) (out drive.Outcome, err error) {
-	env, err := h.EnvFor(ctx, journal.RunCreated{Folder: req.Folder, Model: req.Model, FlowRun: journal.FlowRun{Flow: req.Flow}, Terms: journal.Terms{Rules: req.Terms.Rules}})
+	env, err := h.EnvFor(ctx, journal.RunCreated{Folder: req.Folder, Model: req.Model, Mode: req.Mode, FlowRun: journal.FlowRun{Flow: req.Flow}, Terms: journal.Terms{Rules: req.Terms.Rules}})
 	if err != nil {
 		return out, err
 	}

@@ -220,6 +220,17 @@ func (c *Call) Resolvable(w journal.Word) bool {
 	return c.Unknown() || w == journal.WordRun && c.Resolved == journal.WordHappened
 }
 
+// unbound has a call get what it asks for, which a person is asked about, or gave: rules let it run
+// with less. How the system keeps it is not known here.
+func (c *Call) unbound() {
+	if c.Access == "" {
+		return
+	}
+	p := *c.Proposal
+	p.Access, p.Effect, p.RetrySafe, p.Sandbox = "", journal.EffectWriteExternal, false, ""
+	c.Proposal = &p
+}
+
 func (s *State) voided(b journal.ApprovalVoided) error {
 	c, err := s.Call(b.Place)
 	if err != nil {
@@ -233,6 +244,7 @@ func (s *State) voided(b journal.ApprovalVoided) error {
 		p.Decision, p.Why = b.Decision, b.Reason
 		p.Always, p.Never, p.Offers = "", "", nil // they were made for other rules
 		c.Proposal = &p
+		c.unbound()
 	}
 	c.Approved, c.Twin, c.twin = "", "", nil
 	return nil

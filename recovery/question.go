@@ -45,11 +45,8 @@ func permission(c *Call, why, doubts string) Record {
 // offered are the answers about a call that hold for similar ones. Of those that an older version
 // made only never is left: the others would grant less now than their words say.
 func offered(c *Call) []journal.Offer {
-	out := c.Offers
-	if slices.ContainsFunc(out, func(o journal.Offer) bool { return o.Answer == journal.AnswerPrefix }) {
-		out = slices.DeleteFunc(slices.Clone(out), func(o journal.Offer) bool { return o.Answer != journal.AnswerNever })
-	}
-	if c.Always != "" {
+	out := slices.DeleteFunc(slices.Clone(c.Offers), func(o journal.Offer) bool { return outdated(o.Answer, o.Rules) })
+	if c.Always != "" && !outdated(journal.AnswerAlways, c.Always) {
 		out = append(out, journal.Offer{Answer: journal.AnswerAlways, Says: "runs it, and exactly this here from now on", Rules: c.Always})
 	}
 	if c.Never != "" {
@@ -60,7 +57,21 @@ func offered(c *Call) []journal.Offer {
 
 // Outdated reports whether a question offers answers that an older version made, which would grant
 // less now than their words say. It is to be asked anew.
-func Outdated(r journal.Request) bool { return slices.Contains(r.Choices, journal.AnswerPrefix) }
+func Outdated(r journal.Request) bool {
+	for answer, rules := range r.Rules {
+		if r.Kind == journal.RequestPermission && outdated(answer, rules) {
+			return true
+		}
+	}
+	return false
+}
+
+// outdated reports whether an answer is one of an older version, whose rules allowed the commands
+// of a script one by one: they cover less than the script now, and grant less. One of today allows
+// a script as a whole.
+func outdated(answer, rules string) bool {
+	return strings.HasPrefix(answer, journal.AnswerAlways) && strings.Contains(rules, "\ncommand = ")
+}
 
 // permissionSchema takes one of the words, true and false for yes and no, or a no with its reason.
 func permissionSchema(words []string) json.RawMessage {

@@ -118,6 +118,7 @@ func (s *State) reply(c *Call, r *journal.Request, text, who string) {
 		switch {
 		case text == journal.AnswerYes, strings.HasPrefix(text, journal.AnswerAlways):
 			c.Approved = s.binding(r)
+			c.unbound()
 		case text == journal.AnswerNever:
 			c.Denied = by(who) + " answered never"
 		case why != text:

@@ -10,6 +10,7 @@ import (
 
 	protocol "github.com/coder/acp-go-sdk"
 
+	"agent/host"
 	"agent/host/app"
 	"agent/host/launch"
 	"agent/host/owner"
@@ -110,6 +111,10 @@ func (f *following) ask(ctx context.Context, row app.PendingRow) {
 	raw, err := view.ParseAnswer(q.Question, picked)
 	if err == nil {
 		err = f.answer(q.ID, raw)
+	}
+	if old := new(host.OutdatedError); errors.As(err, &old) {
+		f.leaveOpen(row, "\n"+f.App.Redacted(err.Error())+"\n")
+		return
 	}
 	if err != nil {
 		f.say(row, "\n"+f.App.Redacted(err.Error())+"\n")

@@ -81,30 +81,36 @@ func (s *Folder) powers(c journal.RunCreated) (notes []string, err error) {
 			full = append(full, cmp.Or(r.Command, r.Tool))
 		}
 	}
-	if len(full) > 0 {
+	if len(full) > 0 && c.Mode != journal.ModePlan {
 		notes = append(notes, "full powers without asking: "+strings.Join(full, ", "))
 	}
-	if s.Env.Ask != nil {
+	if s.Env.Ask != nil || c.Mode == journal.ModeYolo || c.Model == runbook.Name { // where no rule has to allow
 		return notes, nil
 	}
 
-	kept, err := s.rulesIn(c.Folder)
+	all, err := s.rulesIn(c.Folder)
 	if err != nil {
 		return nil, err
 	}
+	kept := 0
 	var cut []string
 	for _, r := range own {
 		if r.CutDown() {
 			cut = append(cut, fmt.Sprintf("rule cut down: --allow %s grants write; full powers: --allow-full %[1]s", r.Subject()))
 		}
 	}
-	for _, r := range kept {
+	for _, r := range all {
 		if r.CutDown() && (r.Folder == "" || r.Folder == c.Folder) {
+			kept++
 			cut = append(cut, fmt.Sprintf("rule cut down: %s grants write; full powers: full = true at %s", r.Subject(), r.Where))
 		}
 	}
 	if more := len(cut) - maxCutDown; more > 0 {
-		cut = append(cut[:maxCutDown], fmt.Sprintf("and %d more: agent doctor", more))
+		where := "agent doctor"
+		if kept == 0 { // they stand on no file that it reads
+			where = "agent help permissions"
+		}
+		cut = append(cut[:maxCutDown], fmt.Sprintf("and %d more: %s", more, where))
 	}
 	return append(cut, notes...), nil
 }

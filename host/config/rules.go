@@ -90,10 +90,23 @@ func (c *checker) rules(decision journal.Decision, list []ruleKeys, workspace bo
 		if workspace && k.Folder != "" {
 			c.all = append(c.all, c.d.errorAt(at("folder"), "folder: a rule in the file of a workspace holds in that workspace"))
 		}
+		for key, value := range map[string]string{"text": k.Text, "command": k.Command} {
+			if there, written := c.d.ruleKey(string(decision), i, key); written && value == "" {
+				c.all = append(c.all, c.d.errorAt(there, key+": it is empty; leave it out to mean every command"))
+			}
+		}
 		c.all = append(c.all, c.d.wrongKeys(r.Check(), at)...)
 		out = append(out, r)
 	}
 	return out
+}
+
+// ruleKey finds where a key of a rule stands, if it does.
+func (d *document) ruleKey(list string, i int, key string) (at place, written bool) {
+	if all := d.rules[list]; i < len(all) {
+		at, written = all[i][key]
+	}
+	return at, written
 }
 
 // ruleAt finds the keys of a rule. One that is written as a list in one line is found at that line.

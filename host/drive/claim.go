@@ -55,7 +55,8 @@ func (p *Process) claim(ctx context.Context, run string, read folding, record fu
 			if err == nil {
 				out, err = d.drive(ctx, func(ctx context.Context) error { return record(ctx, d) })
 			}
-			if out.Run != "" || !errors.Is(err, db.ErrLostRace) || try == ClaimTries {
+			var answered *db.ConflictError // the question that the claim closes, in the same moment
+			if out.Run != "" || !errors.Is(err, db.ErrLostRace) && !errors.As(err, &answered) || try == ClaimTries {
 				return err
 			}
 		}

@@ -34,7 +34,7 @@ func callFor(s *recovery.State, c *recovery.Call) tools.Call {
 	return tools.Call{
 		Place: c.Place, Run: s.Created.Run, ID: c.ID, Args: c.Args, Fingerprint: c.Fingerprint,
 		Folder: s.Created.Folder, Dirs: s.Created.Dirs, Before: c.Before,
-		Yes: c.Approved != "" || s.Created.Authored || s.Mode == journal.ModeYolo, Access: c.Access, Why: c.Why, Child: c.Child, Parent: parentOf(s, 1),
+		Yes: c.Access == "" && (c.Approved != "" || s.Created.Authored || s.Mode == journal.ModeYolo), Access: c.Access, Why: c.Why, Child: c.Child, Parent: parentOf(s, 1),
 	}
 }
 

@@ -55,7 +55,7 @@ func (pol *policy) setRules(folder string) error {
 // been given to any run of the family meanwhile.
 func (pol *policy) decide(q permission.Request) (permission.Policy, permission.Verdict) {
 	v := pol.once(q, pol.rules.Decide(q))
-	if v.Decision != journal.DecisionAsk || pol.p.Store == nil {
+	if v.Decision != journal.DecisionAsk && v.Access == "" || pol.p.Store == nil {
 		return pol.rules, v
 	}
 	run := pol.state.Created.Run
@@ -77,16 +77,22 @@ func (pol *policy) once(q permission.Request, v permission.Verdict) permission.V
 	if v.Access == "" {
 		return v
 	}
-	for _, t := range pol.state.Turns {
-		for _, c := range t.Calls {
-			if c.Access == "" || c.Result == nil || c.Tool != q.Tool || !permission.SameScript(c.Args, q.Args) {
+	for _, t := range slices.Backward(pol.state.Turns) {
+		for _, c := range slices.Backward(t.Calls) {
+			if c.Access == "" || c.Tool != q.Tool || !ran(c) || !permission.SameScript(c.Args, q.Args) {
 				continue
 			}
-			v.Decision, v.Access = journal.DecisionAsk, ""
 			v.Why = fmt.Sprintf("it ran with access %s in call %s%s; %s", c.Access, c.ID, exitStatus(c.Result), v.Why)
+			v.Decision, v.Access = journal.DecisionAsk, ""
+			return v
 		}
 	}
 	return v
+}
+
+// ran reports whether a call acted and came to an end that is known.
+func ran(c *recovery.Call) bool {
+	return c.Result != nil && c.Result.Applied == journal.AppliedYes && c.Result.Outcome != journal.OutcomeUnknown
 }
 
 // exitStatus words how a command ended; "" where that is not known.

@@ -2,9 +2,10 @@ package permission
 
 import (
 	"cmp"
-	"fmt"
+	"strings"
 
 	"agent/recovery/journal"
+	"agent/tools/shelltext"
 )
 
 // CutDown reports whether an allow rule grants access write that, as it is written, once granted
@@ -25,5 +26,12 @@ func (r Rule) Commands() bool { return r.allowsShell() && r.Command != "" }
 
 func (r Rule) allowsShell() bool { return r.Decision == journal.DecisionAllow && r.Tool == "shell" }
 
-// Subject is what a rule about shell covers, quoted: a text, a command, or shell.
-func (r Rule) Subject() string { return fmt.Sprintf("%q", cmp.Or(r.Text, r.Command, r.Tool)) }
+// Subject is what a rule about shell covers, quoted as a shell takes it: a text, a command, or
+// shell.
+func (r Rule) Subject() string {
+	about := cmp.Or(r.Text, r.Command, r.Tool)
+	if strings.ContainsAny(about, "$`\\\"!\n\t") {
+		return shelltext.Quote(about)
+	}
+	return `"` + about + `"`
+}

@@ -12,8 +12,9 @@ import (
 
 // pattern is a rule's command: literal words, and whether any further ones may follow.
 type pattern struct {
-	words []string
-	more  bool
+	words   []string
+	more    bool
+	comment bool // behind it: what stands there is no part of it
 }
 
 // parsePattern reads the command of a rule. The error says what cannot be one.
@@ -21,7 +22,7 @@ func parsePattern(text string) (pattern, error) {
 	if why := shelltext.Strange(text); why != "" {
 		return pattern{}, fmt.Errorf("%s", why)
 	}
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {
 		return pattern{}, fmt.Errorf("it cannot be parsed: %v", err)
 	}
@@ -33,7 +34,7 @@ func parsePattern(text string) (pattern, error) {
 	if !ok || len(stmt.Redirs) > 0 || len(call.Assigns) > 0 || len(call.Args) == 0 || stmt.Negated || stmt.Background {
 		return pattern{}, fmt.Errorf("it wants one simple command without pipes, redirections and assignments, such as go test *")
 	}
-	var p pattern
+	p := pattern{comment: len(stmt.Comments)+len(f.Last) > 0}
 	for i, a := range call.Args {
 		if lit, ok := a.Parts[0].(*syntax.Lit); ok && len(a.Parts) == 1 && lit.Value == "*" && i > 0 {
 			if i < len(call.Args)-1 {

@@ -114,6 +114,8 @@ func Read(d journal.Decision, text string) (Rule, error) {
 			r.Access = "write"
 		}
 	case !strings.ContainsAny(text, " \t(") && r.Check() == nil && (slices.Contains(Tools(), text) || strings.HasPrefix(text, "mcp__")):
+	case given && strings.TrimSpace(about) == "":
+		return r, fmt.Errorf("nothing stands in the parentheses; without them %s is every call of it", tool)
 	case given && tool != "shell":
 		r.Tool, about = tool, strings.TrimSpace(about)
 		if tool != "fetch" {
@@ -135,18 +137,22 @@ func Read(d journal.Decision, text string) (Rule, error) {
 
 // readCommand makes a rule about what shell runs.
 func readCommand(d journal.Decision, text string) Rule {
-	if d == journal.DecisionAllow && !strings.HasSuffix(text, " *") {
+	r := Rule{Decision: d, Tool: "shell", Command: text}
+	if d == journal.DecisionAllow && (!r.broad() || text == "*") {
 		return Rule{Decision: d, Tool: "shell", Text: text}
 	}
-	return Rule{Decision: d, Tool: "shell", Command: text}
+	return r
 }
 
 // ReadFull reads, in one line, a rule that gives full powers to what nobody has seen.
 func ReadFull(text string) (Rule, error) {
 	r, err := Read(journal.DecisionAllow, text)
-	if err == nil && (r.Tool != "shell" || !r.broad()) {
+	switch {
+	case err != nil:
+		return r, err
+	case r.Tool != "shell" || !r.broad():
 		return r, fmt.Errorf("--allow %q grants that; --allow-full is for x * and shell", text)
 	}
 	r.Full = true
-	return r, errors.Join(err, r.Check())
+	return r, r.Check()
 }

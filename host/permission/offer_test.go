@@ -81,6 +81,11 @@ func TestTextRules(t *testing.T) {
 		{"echo ' {number} '", "echo ' 7 '", false},
 		{"echo 10 {number} 0", "echo 10 55 0", true},
 		{"echo 10 {number} 0", "echo 55 10 0", false},
+		{"chmod 0'0' x", "chmod 4777 x", false},
+		{"chmod 0'0' x", "chmod 00 x", true},
+		{"kill a0'0'", "kill a00", true},
+		{"x '{number}'0", "x {number}0", false},
+		{"x '{number}'0", "x '{number}0'", true},
 		{"echo {number}|wc {number}", "echo 1 | wc 2", true},
 		{"a && b", "a; b", false},
 		{"a; b", "a\nb", true},
@@ -112,8 +117,10 @@ func TestKindsOfRules(t *testing.T) {
 	}{
 		{"a command", []permission.Rule{command("./deploy.sh")}, "./deploy.sh", "full"},
 		{"two commands", []permission.Rule{command("make"), command("make install")}, "make && make install", "full"},
-		{"a pipeline", []permission.Rule{command("./a"), command("sh")}, "./a | sh", "write"},
-		{"another folder", []permission.Rule{command("cd sub"), command("./deploy.sh")}, "cd sub && ./deploy.sh", "write"},
+		{"a pipeline", []permission.Rule{command("./a"), command("sh")}, "./a | sh", ""},
+		{"a pipeline of which a part is a beginning", []permission.Rule{command("./a"), command("sh *")}, "./a | sh", "write"},
+		{"the wider of two rules", []permission.Rule{command("git push"), full(command("git *")), full(command("cat *"))}, "git push | cat", "full"},
+		{"another folder", []permission.Rule{command("cd sub"), command("./deploy.sh")}, "cd sub && ./deploy.sh", ""},
 		{"a beginning", []permission.Rule{command("go test *")}, "go test ./...", "write"},
 		{"a beginning and full access", []permission.Rule{access(command("go test *"), "full")}, "go test ./...", "write"},
 		{"a beginning to read", []permission.Rule{access(command("go test *"), "read")}, "go test ./...", ""},
@@ -157,6 +164,8 @@ func TestWrongRules(t *testing.T) {
 		{permission.Rule{Tool: "shell", Text: "a", Full: true}, "full: it is for rules that end in * or name no command, and is their access"},
 		{permission.Rule{Tool: "shell", Command: "a", Full: true}, "full: it is for rules that end in * or name no command, and is their access"},
 		{permission.Rule{Tool: "shell", Command: "a *", Access: "full", Full: true}, "full: it is for rules that end in * or name no command, and is their access"},
+		{permission.Rule{Tool: "shell", Command: "git push # *"}, `command: "git push # *": what stands behind # is no part of it; put it in quotes if it is meant as it stands`},
+		{permission.Rule{Tool: "shell", Command: "gh pr view {number} *"}, `command: "gh pr view {number} *": {number} stands for digits in text alone`},
 		{permission.Rule{Tool: "shell", Command: "a *", Full: true, Decision: journal.DecisionAsk}, "full: only an allow rule in your own config.toml has it"},
 		{permission.Rule{Tool: "fetch", Full: true}, `full: only a rule with tool = "shell" has it`},
 	} {
@@ -252,6 +261,8 @@ func TestReadRule(t *testing.T) {
 		"git push": `--allow "git push" grants that; --allow-full is for x * and shell`,
 		"edits":    `--allow "edits" grants that; --allow-full is for x * and shell`,
 		"a; b *":   "one simple command",
+		"shell()":  "nothing stands in the parentheses",
+		"*":        `text: "*": no rule can name it: a pattern`,
 	} {
 		if _, err := permission.ReadFull(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("full powers for %q: %v, want %q", text, err, why)

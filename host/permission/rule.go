@@ -97,7 +97,14 @@ func (r Rule) checkShell() error {
 		all = append(all, wrong("access", "%q is no access; choose read, write or full", r.Access))
 	}
 	if r.Command != "" {
-		if _, err := parsePattern(r.Command); err != nil {
+		p, err := parsePattern(r.Command)
+		switch {
+		case err == nil && r.Decision == journal.DecisionAllow && p.comment:
+			err = errors.New("what stands behind # is no part of it; put it in quotes if it is meant as it stands")
+		case err == nil && r.Decision == journal.DecisionAllow && slices.Contains(p.words, number):
+			err = errors.New(number + " stands for digits in text alone")
+		}
+		if err != nil {
 			all = append(all, wrong("command", "%q: %w", r.Command, err))
 		}
 	}
@@ -143,8 +150,9 @@ func (r Rule) broad() bool {
 	if r.Command == "" {
 		return r.Text == ""
 	}
-	p, err := parsePattern(r.Command)
-	return err == nil && p.more
+	// A star in quotes has one of them behind it, and an escaped one no blank in front.
+	command := strings.TrimRight(r.Command, " \t\n")
+	return command[strings.LastIndexAny(command, " \t\n")+1:] == "*"
 }
 
 // grants is the most that an allow rule about shell lets a command do. What nobody has seen is
@@ -200,7 +208,7 @@ func (r Rule) checkFolder() error {
 
 // text words what the rule is about.
 func (r Rule) text() string {
-	words := []string{cmp.Or(r.Text, r.Command, r.Tool)}
+	words := []string{shortened(cmp.Or(r.Text, r.Command, r.Tool), 200)} // in one line: none of it can look like another
 	for _, w := range []string{r.Method, r.Host, r.Path} {
 		if w != "" {
 			words = append(words, w)

@@ -89,17 +89,17 @@ func (c shellCall) lowered(rules []Rule) string {
 	by, _ := c.covering(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
 		return r.Decision != journal.DecisionAllow || r.Command == "" || rank(r.grants()) < rank("write")
 	}), "write")
-	if by == nil {
-		return ""
-	}
 
-	var names []string
+	var names []string // of those that grant no more
 	for _, r := range by {
-		if name := fmt.Sprintf("%q", r.Command); !slices.Contains(names, name) {
+		if name := fmt.Sprintf("%q", shortened(r.Command, 60)); r.grants() == "write" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 1 {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
 		return "the rule " + names[0] + " grants access write and no more"
 	}
 	return "the rules " + strings.Join(names, ", ") + " grant access write and no more"
@@ -128,8 +128,11 @@ func (c shellCall) covering(rules []Rule, access string) (by []Rule, uncovered s
 
 	for n, p := range *c.reading.Normal {
 		for _, command := range p.Commands {
-			i := slices.IndexFunc(patterns, func(p pattern) bool { return len(p.words) > 0 && p.covers(command.Words) })
-			if i < 0 || access == "full" && !patterns[i].more && beyondWords(command.Words[0], n, len(p.Commands)) {
+			alone := access == "full" && beyondWords(command.Words[0], n, len(p.Commands))
+			i := slices.IndexFunc(patterns, func(p pattern) bool {
+				return len(p.words) > 0 && p.covers(command.Words) && (p.more || !alone)
+			})
+			if i < 0 {
 				return nil, shelltext.Script{{Commands: []shelltext.Simple{command}}}.Text()
 			}
 			by = append(by, rules[i])

@@ -22,10 +22,7 @@ type textPattern struct {
 
 // parseText reads the text of a rule. The error says why no call can be named by it.
 func parseText(text string) (textPattern, error) {
-	hole := "0"
-	for strings.Contains(text, hole) {
-		hole += "0"
-	}
+	hole := strangeTo(text)
 	r := shelltext.Read(withHoles(text, hole), "sh")
 	if r.Normal == nil {
 		return textPattern{}, fmt.Errorf("%q: no rule can name it: %s", shortened(text, 60), r.Why)
@@ -42,6 +39,15 @@ func parseText(text string) (textPattern, error) {
 		}
 	}
 	return textPattern{*r.Normal, hole}, nil
+}
+
+// strangeTo is a word that no quotes can make of what is in a text: a letter that it does not hold.
+func strangeTo(text string) string {
+	letter := '\u4e00'
+	for strings.ContainsRune(text, letter) {
+		letter++ // a text of maxText bytes does not hold the 20,000 letters that follow
+	}
+	return string(letter)
 }
 
 // withHoles is the text with hole in place of each number that has blanks, or what joins commands,

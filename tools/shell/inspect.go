@@ -14,6 +14,14 @@ import (
 // Inspect looks what became of a command that began and left no record of its end. Everything else
 // its runner's files say.
 func (t shell) Inspect(_ context.Context, c tools.Call) recovery.Inspection {
+	i := t.inspected(c)
+	if i.Result != nil {
+		i.Result.Content = withAccess(c, i.Result.Content)
+	}
+	return i
+}
+
+func (t shell) inspected(c tools.Call) recovery.Inspection {
 	if len(c.Before) == 0 {
 		return recovery.Inspection{}
 	}

@@ -66,10 +66,16 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.R
 	if r.Content == "" {
 		r.Content = "[no output]"
 	}
-	if c.Access != "" {
-		r.Content = fmt.Sprintf("[ran with access %s: %s. If it failed for that, ask again with access full]\n%s", c.Access, c.Why, r.Content)
-	}
+	r.Content = withAccess(c, r.Content)
 	return r
+}
+
+// withAccess says in front of a result with what a command ran that asked for more.
+func withAccess(c tools.Call, content string) string {
+	if c.Access == "" {
+		return content
+	}
+	return fmt.Sprintf("[ran with access %s: %s. If it failed for that, ask again with access full]\n%s", c.Access, c.Why, content)
 }
 
 // withoutVariables says which variables of the person's the command did not get, where it or what

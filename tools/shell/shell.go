@@ -318,7 +318,7 @@ func (t shell) await(ctx context.Context, c tools.Call, how journal.How) (journa
 		if len(left) > 0 {
 			r.Data = tools.Encode(seen.Trace())
 		}
-		r.Content = lostText(seen.Why, left, err)
+		r.Content = withAccess(c, lostText(seen.Why, left, err))
 		if r.PutBack = runner.PutBackNotes(folder); len(r.PutBack) > 0 {
 			r.Content = excerpt.AddLine(r.Content, putBackText(r.PutBack))
 		}

@@ -71,7 +71,7 @@ func Quote(word string) string {
 
 // reserved reports whether a bare word may be a part of a shell's grammar.
 func reserved(word string) bool {
-	return slices.Contains(strings.Fields("if then else elif fi for while until do done case esac in select function time coproc"), word)
+	return slices.Contains(strings.Fields("if then else elif fi for while until do done case esac in select function time coproc declare export local readonly typeset nameref let"), word)
 }
 
 // Text is the script in one line, as a person would write it. Its normal form is the script.
