@@ -192,6 +192,10 @@ func (d *driver) await(ctx context.Context) error {
 	} else if left != nil {
 		return d.leave(ctx, left.Cause, left.Detail)
 	}
+	if d.overdue() { // before anything that came meanwhile: it was used up without an owner
+		d.timeIsUp()
+		return nil
+	}
 	limit, stop := d.deadline()
 	defer stop()
 	select {

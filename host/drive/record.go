@@ -142,6 +142,12 @@ func (rec *recorder) deadline() (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
+// overdue reports whether the run's time is used up, and nothing ends it yet.
+func (rec *recorder) overdue() bool {
+	limit := rec.state.Limits.Timeout
+	return limit > 0 && rec.state.Stopping == nil && rec.state.Spent(rec.steady()) >= limit
+}
+
 func (rec *recorder) stopFor(why journal.Stop, by, reason string) {
 	if rec.state.Stopping == nil {
 		rec.record(journal.RunStopping{Why: why, By: by, Reason: reason})
