@@ -55,6 +55,13 @@ func (s *timing) charge(e journal.Event, alone bool) {
 	}
 }
 
+// TimeLeft is what is left of the time limit, up to now; not limited where there is none, or where
+// the run is ending anyway.
+func (s *State) TimeLeft(now time.Time) (left time.Duration, limited bool) {
+	limit := s.Limits.Timeout
+	return limit - s.Spent(now), limit != 0 && s.Stopping == nil
+}
+
 // Spent is the time in which the run was going, up to now: what a time limit is compared with.
 func (s *State) Spent(now time.Time) time.Duration {
 	if s.Status == StatusRunning && now.After(s.last) {

@@ -192,7 +192,7 @@ func (d *driver) await(ctx context.Context) error {
 	} else if left != nil {
 		return d.leave(ctx, left.Cause, left.Detail)
 	}
-	if d.overdue() { // before anything that came meanwhile: it was used up without an owner
+	if left, limited := d.state.TimeLeft(d.steady()); limited && left <= 0 { // before anything that came meanwhile
 		d.timeIsUp()
 		return nil
 	}

@@ -134,18 +134,12 @@ func (rec *recorder) owns() bool { return rec.head.Epoch > rec.before }
 
 // deadline fires when the run's time is used up; nil channel without a limit.
 func (rec *recorder) deadline() (<-chan time.Time, func()) {
-	limit := rec.state.Limits.Timeout
-	if limit == 0 || rec.state.Stopping != nil {
+	left, limited := rec.state.TimeLeft(rec.steady())
+	if !limited {
 		return nil, func() {}
 	}
-	t := time.NewTimer(limit - rec.state.Spent(rec.steady()))
+	t := time.NewTimer(left)
 	return t.C, func() { t.Stop() }
-}
-
-// overdue reports whether the run's time is used up, and nothing ends it yet.
-func (rec *recorder) overdue() bool {
-	limit := rec.state.Limits.Timeout
-	return limit > 0 && rec.state.Stopping == nil && rec.state.Spent(rec.steady()) >= limit
 }
 
 func (rec *recorder) stopFor(why journal.Stop, by, reason string) {
