@@ -68,8 +68,8 @@ func (h *Host) Answer(ctx context.Context, id string, answer json.RawMessage, on
 	return h.deliver(ctx, row, on)
 }
 
-// OutdatedError says that an answer was offered by an older version, and would grant less now than
-// was said then.
+// OutdatedError refuses an answer that an older version offered, and that would grant less now than
+// it promised then.
 type OutdatedError struct {
 	Request, Run string
 	Never        bool // never is offered

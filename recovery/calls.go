@@ -220,8 +220,8 @@ func (c *Call) Resolvable(w journal.Word) bool {
 	return c.Unknown() || w == journal.WordRun && c.Resolved == journal.WordHappened
 }
 
-// unbound has a call get what it asks for, which a person is asked about, or gave: rules let it run
-// with less. How the system keeps it is not known here.
+// unbound gives a call the access that it requests, about which a person decides: rules let it run
+// with less. How the system confines it then is not known here.
 func (c *Call) unbound() {
 	if c.Access == "" {
 		return

@@ -42,8 +42,8 @@ func permission(c *Call, why, doubts string) Record {
 	return Record{[]journal.Body{journal.RequestOpened{Request: r}}}
 }
 
-// offered are the answers about a call that hold for similar ones. Of those that an older version
-// made only never is left: the others would grant less now than their words say.
+// offered are the answers about a call that hold for similar ones, without those of an older
+// version that would grant less now than they promise.
 func offered(c *Call) []journal.Offer {
 	out := slices.DeleteFunc(slices.Clone(c.Offers), func(o journal.Offer) bool { return outdated(o.Answer, o.Rules) })
 	if c.Always != "" && !outdated(journal.AnswerAlways, c.Always) {
@@ -56,7 +56,7 @@ func offered(c *Call) []journal.Offer {
 }
 
 // Outdated reports whether a question offers answers that an older version made, which would grant
-// less now than their words say. It is to be asked anew.
+// less now than they promise. It is to be put anew.
 func Outdated(r journal.Request) bool {
 	for answer, rules := range r.Rules {
 		if r.Kind == journal.RequestPermission && outdated(answer, rules) {
@@ -67,8 +67,8 @@ func Outdated(r journal.Request) bool {
 }
 
 // outdated reports whether an answer is one of an older version, whose rules allowed the commands
-// of a script one by one: they cover less than the script now, and grant less. One of today allows
-// a script as a whole.
+// of a script one by one: they cover less than the script now, and grant less. A rule of today
+// allows the complete script.
 func outdated(answer, rules string) bool {
 	return strings.HasPrefix(answer, journal.AnswerAlways) && strings.Contains(rules, "\ncommand = ")
 }

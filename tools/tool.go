@@ -46,8 +46,8 @@ type Traits struct {
 	// nothing. A yes is bound to it.
 	Confinement string
 
-	// Lower is the same call where it gets less than it asks for: a command with access write. Nil
-	// where it asks for no more, or where nothing would keep it to that.
+	// Lower is the same call with less access than it requests: a command with access write. Nil
+	// where it requests no more, or where nothing would confine it to that.
 	Lower *Traits
 
 	// Paths are the files and folders that it works on; nil where that is the argument path.
@@ -91,7 +91,7 @@ type Call struct {
 	Yes         bool            // a person said yes to this very call, wrote it, or lets everything run
 	Before      json.RawMessage // what Prepare recorded
 	Handle      any             // what Prepare made; nil when the call is looked at by recovery
-	Access      string          // what a command gets that asks for more; "" for what it asks
+	Access      string          // of a command that requested more; "" for what it requested
 	Why         string          // why it gets no more
 	Child       string          // the run that carries the call out, as its start was recorded; "" for none
 	Parent      Parent          // the call's own run

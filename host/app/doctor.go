@@ -127,7 +127,7 @@ func (a *examination) examineRules(rules []permission.Rule, f *doctor.Findings) 
 		}
 	}
 	if commands > 0 {
-		f.OK(area, "no patterns, loops, substitutions are covered by the allow rules with command, of which there are %d", commands)
+		f.OK(area, "allow rules with command: %d; they cover no patterns, loops, substitutions", commands)
 	}
 }
 

@@ -1,9 +1,9 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,12 +62,8 @@ func (s *Folder) rulesIn(folder string) ([]permission.Rule, error) {
 	return conf.Rules, nil
 }
 
-// maxCutDown is how many rules are named one by one of those that grant less than they once did.
-const maxCutDown = 3
-
-// powers says, at the beginning of a run and when it goes on, what may act with full powers without
-// asking, and, where nobody can be asked, which rules grant less than they once did and how to say
-// what was meant.
+// powers are the notes at the beginning of a run, and when it continues: what may act with full
+// powers unasked and, where nobody can be asked, which rules grant less than they once did.
 func (s *Folder) powers(c journal.RunCreated) (notes []string, err error) {
 	var own []permission.Rule
 	if c.Rules != "" {
@@ -75,44 +71,19 @@ func (s *Folder) powers(c journal.RunCreated) (notes []string, err error) {
 			return nil, err
 		}
 	}
-	var full []string
-	for _, r := range own {
-		if r.Full {
-			full = append(full, cmp.Or(r.Command, r.Tool))
-		}
+	if c.Mode != journal.ModePlan { // in which nothing has them
+		notes = permission.FullPowers(own)
 	}
-	if len(full) > 0 && c.Mode != journal.ModePlan {
-		notes = append(notes, "full powers without asking: "+strings.Join(full, ", "))
-	}
-	if s.Env.Ask != nil || c.Mode == journal.ModeYolo || c.Model == runbook.Name { // where no rule has to allow
+	if s.Env.Ask != nil || c.Mode == journal.ModeYolo || c.Model == runbook.Name { // no rule has to allow
 		return notes, nil
 	}
 
-	all, err := s.rulesIn(c.Folder)
+	kept, err := s.rulesIn(c.Folder)
 	if err != nil {
 		return nil, err
 	}
-	kept := 0
-	var cut []string
-	for _, r := range own {
-		if r.CutDown() {
-			cut = append(cut, fmt.Sprintf("rule cut down: --allow %s grants write; full powers: --allow-full %[1]s", r.Subject()))
-		}
-	}
-	for _, r := range all {
-		if r.CutDown() && (r.Folder == "" || r.Folder == c.Folder) {
-			kept++
-			cut = append(cut, fmt.Sprintf("rule cut down: %s grants write; full powers: full = true at %s", r.Subject(), r.Where))
-		}
-	}
-	if more := len(cut) - maxCutDown; more > 0 {
-		where := "agent doctor"
-		if kept == 0 { // they stand on no file that it reads
-			where = "agent help permissions"
-		}
-		cut = append(cut[:maxCutDown], fmt.Sprintf("and %d more: %s", more, where))
-	}
-	return append(cut, notes...), nil
+	kept = slices.DeleteFunc(kept, func(r permission.Rule) bool { return r.Folder != "" && r.Folder != c.Folder })
+	return append(permission.CutDown(append(own, kept...)), notes...), nil
 }
 
 // stand adds what an answer adds to the person's configuration, and says where it stands. Its rules

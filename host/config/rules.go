@@ -101,7 +101,7 @@ func (c *checker) rules(decision journal.Decision, list []ruleKeys, workspace bo
 	return out
 }
 
-// ruleKey finds where a key of a rule stands, if it does.
+// ruleKey finds the place of a key of a rule, if it was written.
 func (d *document) ruleKey(list string, i int, key string) (at place, written bool) {
 	if all := d.rules[list]; i < len(all) {
 		at, written = all[i][key]

@@ -64,7 +64,7 @@ func TestRuleErrors(t *testing.T) {
 		{"a star in the middle", "[[allow]]\ntool = \"shell\"\ncommand = \"git * status\"\n", "", "USER:3:1: command: \"git * status\": only its last word may be *"},
 		{"an expansion", "[[allow]]\ntool = \"shell\"\ncommand = \"ls $HOME\"\n", "", "USER:3:1: command: \"ls $HOME\": its word 2 is not literal"},
 		{"broken quotes", "[[allow]]\ntool = \"shell\"\ncommand = \"ls 'x\"\n", "", "USER:3:1: command: \"ls 'x\": it cannot be parsed"},
-		{"a text that leaves something to a shell", "[[allow]]\ntool = \"shell\"\ntext = \"ls *\"\n", "", `USER:3:1: text: "ls *": no rule can name it: a pattern`},
+		{"a text that leaves something to a shell", "[[allow]]\ntool = \"shell\"\ntext = \"ls *\"\n", "", "USER:3:1: text: no rule can name it: a pattern"},
 		{"an empty text", "[[allow]]\ntool = \"shell\"\ntext = \"\"\nfull = true\n", "", `USER:3:1: text: it is empty; leave it out to mean every command`},
 		{"an empty command", "[[allow]]\ntool = \"shell\"\ncommand = \"\"\n", "", `USER:3:1: command: it is empty; leave it out to mean every command`},
 		{"a text beside a command", "[[allow]]\ntool = \"shell\"\ntext = \"ls\"\ncommand = \"ls\"\n", "", `USER:3:1: text: not beside command`},

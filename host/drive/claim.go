@@ -131,9 +131,11 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	}
 	notes := slices.Concat(d.env.Notes, d.judge().changes(s), lostNotes(d.policy.lost), t.notes(s))
 	d.record(body)
-	if again, err := d.askedAnew(ctx); err != nil {
+	again, err := d.p.askedAnew(ctx, s.Open)
+	if err != nil {
 		return err
-	} else if again != nil {
+	}
+	if again != nil {
 		d.record(again)
 	}
 	if t.Redo != "" {
@@ -150,14 +152,13 @@ func (d *driver) claimed(ctx context.Context, t Changes) error {
 	return d.calls.flush(ctx)
 }
 
-// askedAnew closes an open question that an older version asked, with answers that would grant less
-// now than was said; nil where there is none. It is asked again as the rules are now.
-func (d *driver) askedAnew(ctx context.Context) (journal.Body, error) {
-	r := d.state.Open
+// askedAnew is the end of an open question that an older version asked, with answers that would
+// grant less now than was promised: it is put again without them. Nil where there is none.
+func (p *Process) askedAnew(ctx context.Context, r *journal.Request) (journal.Body, error) {
 	if r == nil || !recovery.Outdated(*r) {
 		return nil, nil
 	}
-	row, err := d.p.Store.PendingByID(ctx, r.ID)
+	row, err := p.Store.PendingByID(ctx, r.ID)
 	if err != nil || row.Status != db.RequestOpen {
 		return nil, err // what was answered counts as it was
 	}

@@ -54,7 +54,7 @@ func (pol *policy) setRules(folder string) error {
 // the run ends are looked for only where a person would be asked: that is rare, and they may have
 // been given to any run of the family meanwhile.
 func (pol *policy) decide(q permission.Request) (permission.Policy, permission.Verdict) {
-	v := pol.once(q, pol.rules.Decide(q))
+	v := once(pol.state, q, pol.rules.Decide(q))
 	if v.Decision != journal.DecisionAsk && v.Access == "" || pol.p.Store == nil {
 		return pol.rules, v
 	}
@@ -68,16 +68,16 @@ func (pol *policy) decide(q permission.Request) (permission.Policy, permission.V
 	if err != nil {
 		pol.p.Warn(run, "read what holds until this run ends: %v", err) // and ask, as without it
 	}
-	return with, pol.once(q, with.Decide(q))
+	return with, once(pol.state, q, with.Decide(q))
 }
 
-// once has a person asked about a command that got less than it asked for before, and asks for it
-// again: what it needs is known by now, and nobody would ever see that it fails.
-func (pol *policy) once(q permission.Request, v permission.Verdict) permission.Verdict {
+// once has a person asked about a command that got less than it requested earlier in the run, and
+// requests all of it again: otherwise it could fail again and again, and nobody would see it.
+func once(s *recovery.State, q permission.Request, v permission.Verdict) permission.Verdict {
 	if v.Access == "" {
 		return v
 	}
-	for _, t := range slices.Backward(pol.state.Turns) {
+	for _, t := range slices.Backward(s.Turns) {
 		for _, c := range slices.Backward(t.Calls) {
 			if c.Access == "" || c.Tool != q.Tool || !ran(c) || !permission.SameScript(c.Args, q.Args) {
 				continue
@@ -95,7 +95,7 @@ func ran(c *recovery.Call) bool {
 	return c.Result != nil && c.Result.Applied == journal.AppliedYes && c.Result.Outcome != journal.OutcomeUnknown
 }
 
-// exitStatus words how a command ended; "" where that is not known.
+// exitStatus describes how a command ended; "" where that is not known.
 func exitStatus(r *journal.Result) string {
 	var ran struct {
 		Status *int `json:"status"`

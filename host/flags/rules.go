@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v3"
@@ -24,6 +25,9 @@ func rules(c *cli.Command) (string, error) {
 	} {
 		for _, text := range c.StringSlice(flag.name) {
 			r, err := flag.read(text)
+			if wrong := new(permission.KeyError); errors.As(err, &wrong) && wrong.Key == "text" {
+				err = wrong.Err // what was typed is the text
+			}
 			if err != nil {
 				return "", app.Usage(fmt.Errorf("--%s %q: %v; see agent help permissions", flag.name, text, err))
 			}

@@ -14,7 +14,7 @@ import (
 type pattern struct {
 	words   []string
 	more    bool
-	comment bool // behind it: what stands there is no part of it
+	comment bool // there is one behind it, which is no part of it
 }
 
 // parsePattern reads the command of a rule. The error says what cannot be one.

@@ -14,9 +14,9 @@
 // POSIX and as bash, since sh may be either. Nothing is matched as text.
 //
 // An allow rule with text or command covers only a script in normal form, in which nothing is left
-// to a shell, and which is what the shell is given. Text names one whole script; in it {number}
-// stands for any digits. Command names simple commands, each of which has to be covered; a last *
-// stands for any further words. A rule without either covers every script.
+// to a shell, and which is what the shell is given. Text names one complete script; in it {number}
+// means any digits. Command names simple commands, each of which has to be covered; a last *
+// means any further words. A rule without either covers every script.
 //
 // How far what is covered may go depends on how much of it somebody has seen. A whole text, or a
 // command word by word, may have full access: the words were approved. Behind a * stand words that
@@ -27,8 +27,8 @@
 // command where its name depends on the folder. Where the system keeps nothing to an access, every
 // call counts as one with full access.
 //
-// A command that asks for full access and is covered by rules about commands that grant write runs
-// with write. What to do when it asks again is for whoever knows what came of that.
+// A command that requests full access and is covered by rules about commands that grant write runs
+// with write. What to do when it requests it again is for whoever knows the result.
 //
 // A deny or ask rule for commands is matched generously: by the last part of the command's path,
 // with its words as a beginning, and through everything that is known to run other commands

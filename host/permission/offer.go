@@ -114,25 +114,30 @@ func Read(d journal.Decision, text string) (Rule, error) {
 			r.Access = "write"
 		}
 	case !strings.ContainsAny(text, " \t(") && r.Check() == nil && (slices.Contains(Tools(), text) || strings.HasPrefix(text, "mcp__")):
-	case given && strings.TrimSpace(about) == "":
-		return r, fmt.Errorf("nothing stands in the parentheses; without them %s is every call of it", tool)
-	case given && tool != "shell":
-		r.Tool, about = tool, strings.TrimSpace(about)
-		if tool != "fetch" {
-			r.Path = about
-			break
-		}
-		words := strings.Fields(about)
-		if len(words) > 1 {
-			r.Method, about = words[0], strings.Join(words[1:], " ")
-		}
-		r.Host = about
 	case given:
-		r = readCommand(d, strings.TrimSpace(about))
+		r = readAbout(d, tool, strings.TrimSpace(about))
+		if strings.TrimSpace(about) == "" {
+			return r, fmt.Errorf("nothing stands in the parentheses; without them %s is every call of it", tool)
+		}
 	default:
 		r = readCommand(d, text)
 	}
 	return r, r.Check()
+}
+
+// readAbout makes a rule of a tool's name and what stands in parentheses behind it.
+func readAbout(d journal.Decision, tool, about string) Rule {
+	switch tool {
+	case "shell":
+		return readCommand(d, about)
+	case "fetch":
+		r := Rule{Decision: d, Tool: tool, Host: about}
+		if words := strings.Fields(about); len(words) > 1 {
+			r.Method, r.Host = words[0], strings.Join(words[1:], " ")
+		}
+		return r
+	}
+	return Rule{Decision: d, Tool: tool, Path: about}
 }
 
 // readCommand makes a rule about what shell runs.

@@ -156,7 +156,7 @@ func TestWrongRules(t *testing.T) {
 		rule permission.Rule
 		want string
 	}{
-		{permission.Rule{Tool: "shell", Text: "for f in *; do rm $f; done"}, `text: "for f in *; do rm $f; done": no rule can name it: an expansion`},
+		{permission.Rule{Tool: "shell", Text: "for f in *; do rm $f; done"}, "text: no rule can name it: an expansion"},
 		{permission.Rule{Tool: "shell", Text: "a", Command: "a"}, "text: not beside command"},
 		{permission.Rule{Tool: "shell", Text: strings.Repeat("a", 1001)}, "text: longer than 1000 bytes"},
 		{permission.Rule{Tool: "fetch", Text: "a"}, `text: only a rule with tool = "shell" has it`},
@@ -262,7 +262,7 @@ func TestReadRule(t *testing.T) {
 		"edits":    `--allow "edits" grants that; --allow-full is for x * and shell`,
 		"a; b *":   "one simple command",
 		"shell()":  "nothing stands in the parentheses",
-		"*":        `text: "*": no rule can name it: a pattern`,
+		"*":        "text: no rule can name it: a pattern",
 	} {
 		if _, err := permission.ReadFull(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("full powers for %q: %v, want %q", text, err, why)

@@ -21,7 +21,7 @@ type Request struct {
 	Inner    bool     // what the call does is decided call by call, in a run of its own
 	Outward  string   // where the call goes out to: a host with its port or without; "" when it stays here
 	Folder   string   // the run's workspace, absolute
-	Bounded  bool     // a command that gets access write here is kept to it
+	Bounded  bool     // the system confines a command with access write to it
 	Paths    []string // what a file tool works on, seen from the workspace, links followed and not; "." is the workspace
 }
 
@@ -56,10 +56,10 @@ func (p Policy) Digest() string {
 type Verdict struct {
 	Decision journal.Decision
 	Why      string
-	Access   string // what a command gets that asks for more; "" for what it asks
+	Access   string // of a command that requested more; "" for what it requested
 }
 
-// Decide says what is to be done about a call.
+// Decide judges a call.
 func (p Policy) Decide(q Request) Verdict {
 	rules := p.rulesFor(q)
 	restricted, why := p.restrict(rules, q)
@@ -75,30 +75,27 @@ func (p Policy) Decide(q Request) Verdict {
 	case q.Authored && (q.Mode != journal.ModePlan || q.Outward == ""):
 		return Verdict{journal.DecisionAllow, "a step that the person wrote", ""}
 	}
-	by, ok := allowed(rules, q)
-	if ok {
-		return Verdict{journal.DecisionAllow, by, ""}
-	}
 
-	d, why := byMode(q)
-	if d != journal.DecisionAsk {
+	covered := allowed(rules, q)
+	if covered.ok && covered.access == "" {
+		return Verdict{journal.DecisionAllow, covered.why, ""}
+	}
+	switch d, why := byMode(q); {
+	case d != journal.DecisionAsk:
+		return Verdict{d, why, ""}
+	case covered.ok:
+		return Verdict{journal.DecisionAllow, covered.why, covered.access}
+	case covered.why != "":
+		return Verdict{d, why + "; " + covered.why, ""}
+	default:
 		return Verdict{d, why, ""}
 	}
-	if q.Tool == "shell" {
-		if less := callOf(q).lowered(rules); less != "" {
-			return Verdict{journal.DecisionAllow, less, "write"}
-		}
-	}
-	if by != "" {
-		why += "; " + by
-	}
-	return Verdict{d, why, ""}
 }
 
-// Names says whether allow rules name all that a call does.
+// Names reports whether allow rules name all that a call does.
 func (p Policy) Names(q Request) bool {
-	_, ok := allowed(p.rulesFor(q), q)
-	return ok
+	covered := allowed(p.rulesFor(q), q)
+	return covered.ok && covered.access == ""
 }
 
 // byMode is what the mode says where no rule does.

@@ -92,21 +92,9 @@ func (r Rule) checkShell() error {
 	if r.Access != "" && r.Tool != "shell" && !slices.ContainsFunc(editTools, r.Named) {
 		return wrong("access", "only a rule for shell, write_file, edit_file or apply_patch has it")
 	}
-	all := []error{r.checkText(), r.checkFull()}
+	all := []error{r.checkText(), r.checkCommand(), r.checkFull()}
 	if r.Access != "" && !slices.Contains(Accesses(), r.Access) {
 		all = append(all, wrong("access", "%q is no access; choose read, write or full", r.Access))
-	}
-	if r.Command != "" {
-		p, err := parsePattern(r.Command)
-		switch {
-		case err == nil && r.Decision == journal.DecisionAllow && p.comment:
-			err = errors.New("what stands behind # is no part of it; put it in quotes if it is meant as it stands")
-		case err == nil && r.Decision == journal.DecisionAllow && slices.Contains(p.words, number):
-			err = errors.New(number + " stands for digits in text alone")
-		}
-		if err != nil {
-			all = append(all, wrong("command", "%q: %w", r.Command, err))
-		}
 	}
 	return errors.Join(all...)
 }
@@ -126,6 +114,24 @@ func (r Rule) checkText() error {
 	}
 	if _, err := parseText(r.Text); err != nil {
 		return wrong("text", "%w", err)
+	}
+	return nil
+}
+
+func (r Rule) checkCommand() error {
+	if r.Command == "" {
+		return nil
+	}
+	p, err := parsePattern(r.Command)
+	switch {
+	case err != nil || r.Decision != journal.DecisionAllow:
+	case p.comment:
+		err = errors.New("what stands behind # is no part of it; put it in quotes if it is meant as it stands")
+	case slices.Contains(p.words, number):
+		err = errors.New(number + " stands for digits in text alone")
+	}
+	if err != nil {
+		return wrong("command", "%q: %w", r.Command, err)
 	}
 	return nil
 }
@@ -156,7 +162,7 @@ func (r Rule) broad() bool {
 }
 
 // grants is the most that an allow rule about shell lets a command do. What nobody has seen is
-// kept to the workspace by the system, unless the rule says full.
+// confined to the workspace by the system, unless the rule has full.
 func (r Rule) grants() string {
 	switch {
 	case r.Full:

@@ -77,7 +77,7 @@ func standing(d journal.Decision, q Request, exact bool) []Rule {
 	return []Rule{base}
 }
 
-// allowingShell makes the rule that allows a script as it is, with the access that it asks for.
+// allowingShell makes the rule that allows a script as it is, with the access that it requests.
 func allowingShell(base Rule, q Request, exact bool) []Rule {
 	c := callOf(q)
 	if c.reading.Normal == nil {
@@ -85,6 +85,21 @@ func allowingShell(base Rule, q Request, exact bool) []Rule {
 	}
 	base.Text, base.Access = textOf(*c.reading.Normal, !exact), c.needs()
 	return []Rule{base}
+}
+
+// textOf is the text of a rule that names a script, with number for what is one more name of
+// something, such as that of a pull request: not for a small set of words that a program gives a
+// meaning, such as an option's.
+func textOf(s shelltext.Script, numbers bool) string {
+	if !numbers {
+		return s.Text()
+	}
+	return s.TextWith(func(c shelltext.Simple, i int) string {
+		if i >= 2 && digits(c.Words[i]) && !strings.HasPrefix(c.Words[i-1], "-") {
+			return number
+		}
+		return shelltext.Quote(c.Words[i])
+	})
 }
 
 // standingShell makes a rule for each command of a script, but for one that is too long for anybody

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	number    = "{number}" // a word of a rule's text that stands for any digits
+	number    = "{number}" // a word of a rule's text that means any digits
 	maxDigits = 19
 	maxText   = 1000 // bytes of a rule's text
 )
@@ -17,18 +17,18 @@ const (
 // textPattern is a rule's text: a script in normal form, some words of which may be other digits.
 type textPattern struct {
 	script shelltext.Script
-	hole   string // the word that stands for digits; no other word is like it
+	hole   string // the word in place of digits; no other word is like it
 }
 
-// parseText reads the text of a rule. The error says why no call can be named by it.
+// parseText reads the text of a rule. The error is why no call can be named by it.
 func parseText(text string) (textPattern, error) {
 	hole := strangeTo(text)
 	r := shelltext.Read(withHoles(text, hole), "sh")
 	if r.Normal == nil {
-		return textPattern{}, fmt.Errorf("%q: no rule can name it: %s", shortened(text, 60), r.Why)
+		return textPattern{}, fmt.Errorf("no rule can name it: %s", r.Why)
 	}
 
-	// Where it stood within a longer word, in quotes, it was meant as it stands.
+	// Within a longer word, in quotes, it was meant literally.
 	for _, p := range *r.Normal {
 		for _, c := range p.Commands {
 			for i, w := range c.Words {
@@ -84,24 +84,9 @@ func (p textPattern) covers(s shelltext.Script) bool {
 	})
 }
 
-// digits reports whether a word is a number as number stands for it.
+// digits reports whether a word is one that number covers.
 func digits(w string) bool {
 	return w != "" && len(w) <= maxDigits && strings.Trim(w, "0123456789") == ""
-}
-
-// textOf is the text of a rule that names a script, with number for what is one more name of
-// something, such as that of a pull request: not for a small set of words that a program gives a
-// meaning, such as an option's.
-func textOf(s shelltext.Script, numbers bool) string {
-	if !numbers {
-		return s.Text()
-	}
-	return s.TextWith(func(c shelltext.Simple, i int) string {
-		if i >= 2 && digits(c.Words[i]) && !strings.HasPrefix(c.Words[i-1], "-") {
-			return number
-		}
-		return shelltext.Quote(c.Words[i])
-	})
 }
 
 // shortened is a text in one line, of at most so many characters.

@@ -26,6 +26,7 @@ type Call struct {
 	Decision    journal.Decision `json:"decision"`
 	Why         string           `json:"why,omitempty"`     // what decided so: a rule with its place, the mode
 	Sandbox     string           `json:"sandbox,omitempty"` // what the operating system keeps the call to
+	Access      string           `json:"access,omitempty"`  // of a command that requested more
 	Phase       journal.Phase    `json:"phase"`
 	Outcome     journal.Outcome  `json:"outcome,omitempty"`
 	Applied     journal.Applied  `json:"applied,omitempty"`
@@ -60,7 +61,7 @@ type Verdict struct {
 func NewCall(row db.CallRow, d *Decided) Call {
 	v := Call{
 		ID: row.ID, Run: row.Run, Turn: row.Turn, Index: row.Index, Attempt: row.Attempt, Tool: row.Tool, Effect: row.Effect,
-		Fingerprint: row.Fingerprint, Arguments: row.Proposal.Args, Decision: row.Proposal.Decision, Why: row.Proposal.Why, Sandbox: row.Proposal.Sandbox, Phase: row.Phase,
+		Fingerprint: row.Fingerprint, Arguments: row.Proposal.Args, Decision: row.Proposal.Decision, Why: row.Proposal.Why, Sandbox: row.Proposal.Sandbox, Access: row.Proposal.Access, Phase: row.Phase,
 		Outcome: row.Outcome, Applied: row.Applied, How: row.How, Resolved: row.Resolved, Verdicts: []Verdict{},
 	}
 	if !row.Started.IsZero() {
@@ -218,17 +219,12 @@ func confinedText(p journal.Proposal) string {
 // record. What only reads, and what the person wrote, is marked in the record alone: the first
 // where its calls are shown one by one.
 func AllowedBy(p journal.Proposal, whole bool) string {
-	words, rule, _ := strings.Cut(p.Why, ": ")
-	if words == "rule" { // of the command line or of an answer: it stands nowhere else
-		rule, _, _ = strings.Cut(rule, "; ")
-		words += " " + rule
-	}
+	words := briefly(p.Why)
 	switch {
 	case p.Decision != journal.DecisionAllow || p.Why == "":
 		return ""
-	case p.Access != "" && !whole:
-		return "  [" + p.Why + "]"
 	case p.Access != "":
+		words = p.Why
 	case strings.HasPrefix(words, "rule"):
 	case !whole && !strings.HasPrefix(words, "mode "), p.Effect == journal.EffectRead && words != "mode yolo":
 		return ""
@@ -242,6 +238,17 @@ func AllowedBy(p journal.Proposal, whole bool) string {
 		words = p.Why
 	}
 	return "  [" + words + "]"
+}
+
+// briefly is a reason without the rule that it names, which can be read at its place. A rule of the
+// command line or of an answer has none.
+func briefly(why string) string {
+	words, rule, _ := strings.Cut(why, ": ")
+	if words == "rule" {
+		rule, _, _ = strings.Cut(rule, "; ")
+		words += " " + rule
+	}
+	return words
 }
 
 func effectText(row db.CallRow) string {

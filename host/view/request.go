@@ -109,9 +109,13 @@ func (r Request) Text(now time.Time) string {
 		message = "what it asks is not shown, and cannot be answered: " + r.Damage
 	}
 	b.WriteString(task + "\n    " + strings.ReplaceAll(strings.TrimRight(message, "\n"), "\n", "\n    "))
+	width := 9
+	for _, choice := range r.Choices {
+		width = max(width, len(choice))
+	}
 	for i, choice := range r.Choices {
 		if i < len(r.Hints) {
-			fmt.Fprintf(&b, "\n      %-9s %s", choice, strings.ReplaceAll(stream.Visible(r.Hints[i]), "\n", "\n      "))
+			fmt.Fprintf(&b, "\n      %-*s %s", width, choice, strings.ReplaceAll(stream.Visible(r.Hints[i]), "\n", "\n      "))
 		}
 	}
 	if len(r.Answer) > 0 {

@@ -55,7 +55,7 @@ type Proposal struct {
 	Decision    Decision        `json:"decision"`
 	Why         string          `json:"why,omitempty"`      // why it is allowed, asked about or denied
 	Sandbox     string          `json:"sandbox,omitempty"`  // what the operating system keeps the call to; "" for nothing
-	Access      string          `json:"access,omitempty"`   // what a command gets that asks for more, because of why; "" for what it asks
+	Access      string          `json:"access,omitempty"`   // of a command that requested more, because of why; "" for what it requested
 	Always      string          `json:"always,omitempty"`   // of journals without Offers: the rules of the answer always
 	Never       string          `json:"never,omitempty"`    // of journals without Offers: the rules of the answer never
 	Offers      []Offer         `json:"offers,omitempty"`   // answers that hold for similar calls from then on
@@ -77,7 +77,7 @@ const (
 	AnswerYes    = "yes"
 	AnswerNo     = "no" // with ", " and a reason behind it, which the model gets
 	AnswerAlways = "always"
-	AnswerPrefix = "always-prefix" // of older journals: a beginning of the command, which now would grant less than was said
+	AnswerPrefix = "always-prefix" // of older journals: a beginning of the command, which would grant less now than it promised
 	AnswerWrite  = "always-write"
 	AnswerRun    = "always-run"
 	AnswerEdits  = "always-edits"

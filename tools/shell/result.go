@@ -70,7 +70,7 @@ func (t shell) resultOf(c tools.Call, e *runner.Exit, how journal.How) journal.R
 	return r
 }
 
-// withAccess says in front of a result with what a command ran that asked for more.
+// withAccess puts the access of a command that requested more in front of its result.
 func withAccess(c tools.Call, content string) string {
 	if c.Access == "" {
 		return content
